@@ -1,0 +1,239 @@
+package configs
+
+import (
+	"net/netip"
+	"path/filepath"
+	"time"
+)
+
+// Config is everything a server can be told. The documentation of each key, with
+// its unit and default, is in skillyard.yaml; a zero duration or count means what
+// is said there. A Config that Load returned is valid; it is never changed
+// afterwards.
+type Config struct {
+	Server       Server  `yaml:"server" envPrefix:"SERVER_"`
+	Log          Log     `yaml:"log" envPrefix:"LOG_"`
+	Auth         Auth    `yaml:"auth" envPrefix:"AUTH_"`
+	Limits       Limits  `yaml:"limits" envPrefix:"LIMITS_"`
+	Store        Store   `yaml:"store" envPrefix:"STORE_"`
+	Boards       Boards  `yaml:"boards" envPrefix:"BOARDS_"`
+	Card         Card    `yaml:"card" envPrefix:"CARD_"`
+	Compat       Compat  `yaml:"compat" envPrefix:"COMPAT_"`
+	Report       Report  `yaml:"report" envPrefix:"REPORT_"`
+	Push         Push    `yaml:"push" envPrefix:"PUSH_"`
+	DefaultSkill string  `yaml:"default_skill" env:"DEFAULT_SKILL" validate:"required"`
+	Skills       []Skill `yaml:"skills" validate:"required,min=1,dive"`
+}
+
+// Server is how the server listens and stops.
+type Server struct {
+	Addr              string        `yaml:"addr" env:"ADDR" validate:"required"`
+	PublicURL         string        `yaml:"public_url" env:"PUBLIC_URL"`
+	TrustedProxies    []string      `yaml:"trusted_proxies" env:"TRUSTED_PROXIES"`
+	CORSOrigins       []string      `yaml:"cors_origins" env:"CORS_ORIGINS"`
+	MaxBodyBytes      Size          `yaml:"max_body_bytes" env:"MAX_BODY_BYTES" validate:"gte=1024"`
+	MaxJSONDepth      int           `yaml:"max_json_depth" env:"MAX_JSON_DEPTH" validate:"gte=8,lte=1000"`
+	ReadHeaderTimeout time.Duration `yaml:"read_header_timeout" env:"READ_HEADER_TIMEOUT" validate:"gt=0"`
+	ReadTimeout       time.Duration `yaml:"read_timeout" env:"READ_TIMEOUT" validate:"gte=0"`
+	IdleTimeout       time.Duration `yaml:"idle_timeout" env:"IDLE_TIMEOUT" validate:"gt=0"`
+	DrainDelay        time.Duration `yaml:"drain_delay" env:"DRAIN_DELAY" validate:"gte=0"`
+	ShutdownTimeout   time.Duration `yaml:"shutdown_timeout" env:"SHUTDOWN_TIMEOUT" validate:"gt=0"`
+	RequestID         bool          `yaml:"request_id" env:"REQUEST_ID"`
+}
+
+// TrustedPrefixes returns TrustedProxies as prefixes; a single address is a
+// prefix of its full length. It skips what validation would have refused.
+func (s Server) TrustedPrefixes() []netip.Prefix {
+	var ps []netip.Prefix
+	for _, text := range s.TrustedProxies {
+		if p, err := parsePrefix(text); err == nil {
+			ps = append(ps, p)
+		}
+	}
+	return ps
+}
+
+// Log is what is logged and how.
+type Log struct {
+	Level  string `yaml:"level" env:"LEVEL" validate:"oneof=trace debug info warn error"`
+	Format string `yaml:"format" env:"FORMAT" validate:"oneof=auto json console"`
+}
+
+// Auth is who may call.
+type Auth struct {
+	Keys        []Key `yaml:"keys" validate:"dive"`
+	ProtectCard bool  `yaml:"protect_card" env:"PROTECT_CARD"`
+	// Required is nil unless it was set; see Enforced.
+	Required *bool `yaml:"required" env:"REQUIRED"`
+}
+
+// Enforced reports whether a request without a valid key is refused: as set, else
+// whether there are keys.
+func (a Auth) Enforced() bool {
+	if a.Required != nil {
+		return *a.Required
+	}
+	return len(a.Keys) > 0
+}
+
+// Key is one API key, given as itself, as a file that holds it, or as its hash.
+// After Load, Key or SHA256 is set; File has been read into Key.
+type Key struct {
+	// Name is the caller: tasks belong to the name, so a key can be replaced.
+	// Two entries with one name are one caller.
+	Name string `yaml:"name" validate:"required,max=64"`
+	Key  Secret `yaml:"key"`
+	// SHA256 is the lower-case hex SHA-256 of the key.
+	SHA256 string `yaml:"sha256" validate:"omitempty,len=64,hexadecimal"`
+	File   string `yaml:"file"`
+	Tenant string `yaml:"tenant" validate:"max=64"`
+}
+
+// Limits bound what callers may ask for.
+type Limits struct {
+	Read       Rate `yaml:"read" envPrefix:"READ_"`
+	Write      Rate `yaml:"write" envPrefix:"WRITE_"`
+	Wait       Wait `yaml:"wait" envPrefix:"WAIT_"`
+	MaxParts   int  `yaml:"max_parts" env:"MAX_PARTS" validate:"gte=1"`
+	MaxIDBytes int  `yaml:"max_id_bytes" env:"MAX_ID_BYTES" validate:"gte=36,lte=65536"`
+}
+
+// Rate is a number of requests per caller and time; 0 requests is no limit.
+type Rate struct {
+	Requests int           `yaml:"requests" env:"REQUESTS" validate:"gte=0"`
+	Per      time.Duration `yaml:"per" env:"PER" validate:"gt=0"`
+}
+
+// Wait caps how long a blocking call waits, by the dialect it came in; 0 is no
+// cap.
+type Wait struct {
+	EMM time.Duration `yaml:"emm" env:"EMM" validate:"gte=0"`
+	V03 time.Duration `yaml:"0.3" env:"V03" validate:"gte=0"`
+	V1  time.Duration `yaml:"1.0" env:"V1" validate:"gte=0"`
+}
+
+// For returns the cap for a dialect's name as package wire spells it; 0 is no cap.
+func (w Wait) For(dialect string) time.Duration {
+	switch dialect {
+	case "emm":
+		return w.EMM
+	case "1.0":
+		return w.V1
+	}
+	return w.V03
+}
+
+// Store is where tasks are kept.
+type Store struct {
+	Kind string `yaml:"kind" env:"KIND" validate:"oneof=sqlite memory"`
+	// Path is the database file; "" means skillyard.db in the data directory.
+	Path        string        `yaml:"path" env:"PATH"`
+	Synchronous string        `yaml:"synchronous" env:"SYNCHRONOUS" validate:"oneof=full normal"`
+	Retention   time.Duration `yaml:"retention" env:"RETENTION" validate:"gte=0"`
+	PruneEvery  time.Duration `yaml:"prune_every" env:"PRUNE_EVERY" validate:"gt=0"`
+	Lease       time.Duration `yaml:"lease" env:"LEASE" validate:"gte=1s"`
+	Batch       int           `yaml:"batch" env:"BATCH" validate:"gte=1,lte=10000"`
+}
+
+// File returns the database file of a server whose data directory is dataDir.
+func (s Store) File(dataDir string) string { return under(dataDir, s.Path, "skillyard.db") }
+
+// Boards is where the board skills read.
+type Boards struct {
+	Source string      `yaml:"source" env:"SOURCE" validate:"oneof=files lakefs"`
+	Files  FileBoards  `yaml:"files" envPrefix:"FILES_"`
+	LakeFS LakeFSBoard `yaml:"lakefs" envPrefix:"LAKEFS_"`
+}
+
+// FileBoards is a directory of JSON files.
+type FileBoards struct {
+	// Dir is the directory; "" means boards in the data directory.
+	Dir  string `yaml:"dir" env:"DIR"`
+	Demo bool   `yaml:"demo" env:"DEMO"`
+}
+
+// Path returns the directory of a server whose data directory is dataDir.
+func (f FileBoards) Path(dataDir string) string { return under(dataDir, f.Dir, "boards") }
+
+// LakeFSBoard is a lakeFS repository, read over its REST API.
+type LakeFSBoard struct {
+	Endpoint        string        `yaml:"endpoint" env:"ENDPOINT"`
+	AccessKeyID     string        `yaml:"access_key_id" env:"ACCESS_KEY_ID"`
+	SecretAccessKey Secret        `yaml:"secret_access_key" env:"SECRET_ACCESS_KEY"`
+	Repository      string        `yaml:"repository" env:"REPOSITORY"`
+	Branch          string        `yaml:"branch" env:"BRANCH"`
+	Prefix          string        `yaml:"prefix" env:"PREFIX"`
+	Timeout         time.Duration `yaml:"timeout" env:"TIMEOUT" validate:"gt=0"`
+	Parallel        int           `yaml:"parallel" env:"PARALLEL" validate:"gte=1,lte=256"`
+	CacheBytes      Size          `yaml:"cache_bytes" env:"CACHE_BYTES" validate:"gte=0"`
+	MaxObjectBytes  Size          `yaml:"max_object_bytes" env:"MAX_OBJECT_BYTES" validate:"gte=1024"`
+}
+
+// Card is what the agent card says beside the skills.
+type Card struct {
+	Name        string `yaml:"name" env:"NAME" validate:"required"`
+	Description string `yaml:"description" env:"DESCRIPTION" validate:"required"`
+	// Version is the agent's version; "" means the program's.
+	Version              string        `yaml:"version" env:"VERSION"`
+	Provider             Provider      `yaml:"provider" envPrefix:"PROVIDER_"`
+	DocumentationURL     string        `yaml:"documentation_url" env:"DOCUMENTATION_URL"`
+	IconURL              string        `yaml:"icon_url" env:"ICON_URL"`
+	Mode                 string        `yaml:"mode" env:"MODE" validate:"oneof=hybrid v1"`
+	MaxAge               time.Duration `yaml:"max_age" env:"MAX_AGE" validate:"gte=0"`
+	Extended             bool          `yaml:"extended" env:"EXTENDED"`
+	SecurityRequirements bool          `yaml:"security_requirements" env:"SECURITY_REQUIREMENTS"`
+}
+
+// Provider is who runs the agent; empty when Organization is.
+type Provider struct {
+	Organization string `yaml:"organization" env:"ORGANIZATION"`
+	URL          string `yaml:"url" env:"URL"`
+}
+
+// Compat chooses where the protocol's text and its clients differ.
+type Compat struct {
+	StrictVersion bool `yaml:"strict_version" env:"STRICT_VERSION"`
+}
+
+// Report is how weekly_report counts.
+type Report struct {
+	Timezone string `yaml:"timezone" env:"TIMEZONE" validate:"timezone"`
+	Monday   string `yaml:"monday" env:"MONDAY" validate:"oneof=last_full_week this_week"`
+	Language string `yaml:"language" env:"LANGUAGE" validate:"oneof=en uk"`
+	MaxDays  int    `yaml:"max_days" env:"MAX_DAYS" validate:"gte=1,lte=3660"`
+}
+
+// Push is how notifications to clients' webhooks are sent.
+type Push struct {
+	AllowPrivateNetworks bool `yaml:"allow_private_networks" env:"ALLOW_PRIVATE_NETWORKS"`
+}
+
+// Skill is one skill. Zero limits take the defaults of package skills.
+type Skill struct {
+	ID             string        `yaml:"id" validate:"required"`
+	Kind           string        `yaml:"kind" validate:"required"`
+	Name           string        `yaml:"name"`
+	Description    string        `yaml:"description"`
+	Tags           []string      `yaml:"tags"`
+	Examples       []string      `yaml:"examples"`
+	InputModes     []string      `yaml:"input_modes"`
+	OutputModes    []string      `yaml:"output_modes"`
+	StrictInput    bool          `yaml:"strict_input"`
+	Retry          string        `yaml:"retry" validate:"omitempty,oneof=never on_crash"`
+	Concurrency    int           `yaml:"concurrency" validate:"gte=0,lte=100000"`
+	Queue          int           `yaml:"queue"`
+	Timeout        time.Duration `yaml:"timeout"`
+	MaxOutputBytes Size          `yaml:"max_output_bytes" validate:"gte=0"`
+	MaxAttempts    int           `yaml:"max_attempts" validate:"gte=0,lte=100"`
+	// Settings are the kind's own.
+	Settings Settings `yaml:"settings"`
+}
+
+// under returns path, or name in dataDir when path is "". A relative path is
+// relative to the working directory, as on the command line.
+func under(dataDir, path, name string) string {
+	if path != "" {
+		return path
+	}
+	return filepath.Join(dataDir, name)
+}

@@ -1,0 +1,104 @@
+package configs
+
+import "time"
+
+// Default returns the configuration of a server that was told nothing: four
+// read-only skills over a directory of boards with a demo in it, on loopback.
+func Default() *Config {
+	return &Config{
+		Server: Server{
+			Addr:              "127.0.0.1:8080",
+			MaxBodyBytes:      10 << 20,
+			MaxJSONDepth:      64,
+			ReadHeaderTimeout: 10 * time.Second,
+			ReadTimeout:       time.Minute,
+			IdleTimeout:       2 * time.Minute,
+			ShutdownTimeout:   20 * time.Second,
+			RequestID:         true,
+		},
+		Log: Log{Level: "info", Format: "auto"},
+		Limits: Limits{
+			Read:       Rate{Requests: 12000, Per: time.Minute},
+			Write:      Rate{Requests: 6000, Per: time.Minute},
+			Wait:       Wait{EMM: 20 * time.Second, V03: 20 * time.Second},
+			MaxParts:   1000,
+			MaxIDBytes: 1024,
+		},
+		Store: Store{
+			Kind:        "sqlite",
+			Synchronous: "full",
+			Retention:   720 * time.Hour,
+			PruneEvery:  10 * time.Minute,
+			Lease:       30 * time.Second,
+			Batch:       512,
+		},
+		Boards: Boards{
+			Source: "files",
+			Files:  FileBoards{Demo: true},
+			LakeFS: LakeFSBoard{
+				Branch:         "main",
+				Prefix:         "tasks/",
+				Timeout:        10 * time.Second,
+				Parallel:       16,
+				CacheBytes:     64 << 20,
+				MaxObjectBytes: 8 << 20,
+			},
+		},
+		Card: Card{
+			Name:                 "Skillyard",
+			Description:          "Task boards and weekly reports for agents and people.",
+			Mode:                 "hybrid",
+			MaxAge:               time.Minute,
+			SecurityRequirements: true,
+		},
+		Report:       Report{Timezone: "UTC", Monday: "last_full_week", Language: "en", MaxDays: 92},
+		DefaultSkill: "weekly_report",
+		Skills:       builtin(),
+	}
+}
+
+// builtin returns the skills that need nothing but a source of boards.
+func builtin() []Skill {
+	return []Skill{
+		{
+			ID: "weekly_report", Kind: "processmanager",
+			Name:        "Weekly report",
+			Description: "What happened on the boards in a week: completed, created and moved cards, what is in progress, blocked, overdue or due next, and velocity. Markdown for people, data for agents.",
+			Tags:        []string{"report", "boards", "velocity"},
+			Examples:    []string{"last week", "2026-W48", `{"week":"2026-W48","board_id":"b-1"}`},
+			InputModes:  []string{"text/plain", "application/json"},
+			OutputModes: []string{"text/markdown", "application/json"},
+			Settings:    rawSettings(`{"operation":"weekly_report"}`),
+		},
+		{
+			ID: "list_board", Kind: "taskmanager",
+			Name:        "List a board",
+			Description: "One whole board as JSON: its lists, each with its cards. Needs a board id.",
+			Tags:        []string{"boards", "cards"},
+			Examples:    []string{`{"operation":"list_board","board_id":"b-1"}`, "b-1"},
+			InputModes:  []string{"text/plain", "application/json"},
+			OutputModes: []string{"application/json"},
+			Settings:    rawSettings(`{"operation":"list_board"}`),
+		},
+		{
+			ID: "list_boards", Kind: "taskmanager",
+			Name:        "List the boards",
+			Description: "The boards of a workspace, or of all workspaces, with their ids.",
+			Tags:        []string{"boards"},
+			Examples:    []string{`{"operation":"list_boards"}`, `{"operation":"list_boards","workspace_id":"w-1"}`},
+			InputModes:  []string{"text/plain", "application/json"},
+			OutputModes: []string{"application/json"},
+			Settings:    rawSettings(`{"operation":"list_boards"}`),
+		},
+		{
+			ID: "list_workspaces", Kind: "taskmanager",
+			Name:        "List the workspaces",
+			Description: "The workspaces with their ids.",
+			Tags:        []string{"boards", "workspaces"},
+			Examples:    []string{`{"operation":"list_workspaces"}`},
+			InputModes:  []string{"text/plain", "application/json"},
+			OutputModes: []string{"application/json"},
+			Settings:    rawSettings(`{"operation":"list_workspaces"}`),
+		},
+	}
+}
