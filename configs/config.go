@@ -22,7 +22,10 @@ type Config struct {
 	Report       Report  `yaml:"report" envPrefix:"REPORT_"`
 	Push         Push    `yaml:"push" envPrefix:"PUSH_"`
 	DefaultSkill string  `yaml:"default_skill" env:"DEFAULT_SKILL" validate:"required"`
-	Skills       []Skill `yaml:"skills" validate:"required,min=1,dive"`
+	Skills       []Skill `yaml:"skills" env:"-" validate:"required,min=1,dive"`
+
+	// from is where the values came from, for messages about them.
+	from *document
 }
 
 // Server is how the server listens and stops.
@@ -61,19 +64,16 @@ type Log struct {
 
 // Auth is who may call.
 type Auth struct {
-	Keys        []Key `yaml:"keys" validate:"dive"`
+	Keys        []Key `yaml:"keys" env:"-" validate:"dive"`
 	ProtectCard bool  `yaml:"protect_card" env:"PROTECT_CARD"`
-	// Required is nil unless it was set; see Enforced.
-	Required *bool `yaml:"required" env:"REQUIRED"`
+	// Required is "auto", "true" or "false"; see Enforced.
+	Required string `yaml:"required" env:"REQUIRED" validate:"oneof=auto true false"`
 }
 
 // Enforced reports whether a request without a valid key is refused: as set, else
 // whether there are keys.
 func (a Auth) Enforced() bool {
-	if a.Required != nil {
-		return *a.Required
-	}
-	return len(a.Keys) > 0
+	return a.Required == "true" || a.Required != "false" && len(a.Keys) > 0
 }
 
 // Key is one API key, given as itself, as a file that holds it, or as its hash.
@@ -141,22 +141,22 @@ func (s Store) File(dataDir string) string { return under(dataDir, s.Path, "skil
 // Boards is where the board skills read.
 type Boards struct {
 	Source string      `yaml:"source" env:"SOURCE" validate:"oneof=files lakefs"`
-	Files  FileBoards  `yaml:"files" envPrefix:"FILES_"`
-	LakeFS LakeFSBoard `yaml:"lakefs" envPrefix:"LAKEFS_"`
+	Files  Files  `yaml:"files" envPrefix:"FILES_"`
+	LakeFS LakeFS `yaml:"lakefs" envPrefix:"LAKEFS_"`
 }
 
-// FileBoards is a directory of JSON files.
-type FileBoards struct {
+// Files is a directory of JSON files.
+type Files struct {
 	// Dir is the directory; "" means boards in the data directory.
 	Dir  string `yaml:"dir" env:"DIR"`
 	Demo bool   `yaml:"demo" env:"DEMO"`
 }
 
 // Path returns the directory of a server whose data directory is dataDir.
-func (f FileBoards) Path(dataDir string) string { return under(dataDir, f.Dir, "boards") }
+func (f Files) Path(dataDir string) string { return under(dataDir, f.Dir, "boards") }
 
-// LakeFSBoard is a lakeFS repository, read over its REST API.
-type LakeFSBoard struct {
+// LakeFS is a lakeFS repository, read over its REST API.
+type LakeFS struct {
 	Endpoint        string        `yaml:"endpoint" env:"ENDPOINT"`
 	AccessKeyID     string        `yaml:"access_key_id" env:"ACCESS_KEY_ID"`
 	SecretAccessKey Secret        `yaml:"secret_access_key" env:"SECRET_ACCESS_KEY"`

@@ -16,7 +16,8 @@ func Default() *Config {
 			ShutdownTimeout:   20 * time.Second,
 			RequestID:         true,
 		},
-		Log: Log{Level: "info", Format: "auto"},
+		Log:  Log{Level: "info", Format: "auto"},
+		Auth: Auth{Required: "auto"},
 		Limits: Limits{
 			Read:       Rate{Requests: 12000, Per: time.Minute},
 			Write:      Rate{Requests: 6000, Per: time.Minute},
@@ -34,8 +35,8 @@ func Default() *Config {
 		},
 		Boards: Boards{
 			Source: "files",
-			Files:  FileBoards{Demo: true},
-			LakeFS: LakeFSBoard{
+			Files:  Files{Demo: true},
+			LakeFS: LakeFS{
 				Branch:         "main",
 				Prefix:         "tasks/",
 				Timeout:        10 * time.Second,

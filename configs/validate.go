@@ -1,0 +1,299 @@
+package configs
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"mime"
+	"net"
+	"net/netip"
+	"net/url"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/go-playground/validator/v10"
+)
+
+// check returns every problem of the values: first what one value says, then what
+// they say together. It reads the files of keys.
+func (c *Config) check() []*Problem {
+	k := &checker{cfg: c, bad: map[string]bool{}}
+	k.tags()
+	k.server()
+	k.auth()
+	k.boards()
+	k.card()
+	k.skills()
+	return k.problems
+}
+
+type checker struct {
+	cfg      *Config
+	problems []*Problem
+	// bad are the paths that have a problem already.
+	bad map[string]bool
+}
+
+func (k *checker) fault(path, format string, args ...any) {
+	if k.bad[path] {
+		return
+	}
+	k.bad[path] = true
+	k.problems = append(k.problems, k.cfg.from.problem(path, fmt.Sprintf(format, args...)))
+}
+
+// tags checks the validate tags of the types.
+func (k *checker) tags() {
+	v := validator.New(validator.WithRequiredStructEnabled())
+	v.RegisterTagNameFunc(func(f reflect.StructField) string { return keyOf(f) })
+	err := v.Struct(k.cfg)
+	var faults validator.ValidationErrors
+	if !errors.As(err, &faults) {
+		return // nil: a Config is always a valid argument
+	}
+	for _, f := range faults {
+		_, path, _ := strings.Cut(f.Namespace(), ".")
+		k.fault(path, "%s", sentence(f))
+	}
+}
+
+// sentence says what a failed tag asks for.
+func sentence(f validator.FieldError) string {
+	param := f.Param()
+	switch f.Tag() {
+	case "required":
+		return "is required"
+	case "oneof":
+		return fmt.Sprintf("is %q; must be one of %s", f.Value(), strings.ReplaceAll(param, " ", ", "))
+	case "gt":
+		if param == "" || param == "0" {
+			return "must be greater than 0"
+		}
+		return "must be greater than " + param
+	case "gte":
+		return "must be at least " + param
+	case "lte":
+		return "must be at most " + param
+	case "min":
+		return "must have at least " + param
+	case "max":
+		return "must have at most " + param + " characters"
+	case "len":
+		return "must have " + param + " characters"
+	case "hexadecimal":
+		return "must be hexadecimal"
+	case "timezone":
+		return fmt.Sprintf("%q is not a time zone such as UTC or Europe/Kyiv", f.Value())
+	}
+	return "does not satisfy " + f.Tag()
+}
+
+func (k *checker) server() {
+	s := k.cfg.Server
+	if s.Addr != "" {
+		if err := checkAddr(s.Addr); err != nil {
+			k.fault("server.addr", "%s", err)
+		}
+	}
+	if s.PublicURL != "" {
+		if err := checkURL(s.PublicURL); err != nil {
+			k.fault("server.public_url", "%s", err)
+		}
+	}
+	for i, p := range s.TrustedProxies {
+		if _, err := parsePrefix(p); err != nil {
+			k.fault(fmt.Sprintf("server.trusted_proxies[%d]", i), "%q is not an address or a network such as 10.0.0.0/8", p)
+		}
+	}
+	for i, o := range s.CORSOrigins {
+		u, err := url.Parse(o)
+		if o != "*" && (err != nil || checkURL(o) != nil || u.Path != "") {
+			k.fault(fmt.Sprintf("server.cors_origins[%d]", i), "%q is not an origin such as https://ui.example.com, or *", o)
+		}
+	}
+}
+
+// checkAddr checks a listen address: a host, a name or nothing, and a port.
+func checkAddr(addr string) error {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("%q is not an address such as 127.0.0.1:8080 or :8080", addr)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("%q is not a port number", port)
+	}
+	return nil
+}
+
+// checkURL checks an http or https URL to which paths are appended.
+func checkURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Opaque != "":
+		return fmt.Errorf("%q is not a URL such as https://agents.example.com", text)
+	case u.User != nil:
+		return errors.New("must not contain a user or password")
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return errors.New("must not contain a query or fragment")
+	case strings.Contains(u.Path, "//") || strings.Contains(u.Path+"/", "/../") || strings.Contains(u.Path+"/", "/./"):
+		return errors.New("must have a plain path")
+	}
+	return nil
+}
+
+// parsePrefix reads a network or a single address.
+func parsePrefix(text string) (netip.Prefix, error) {
+	if a, err := netip.ParseAddr(text); err == nil {
+		return netip.PrefixFrom(a, a.BitLen()), nil
+	}
+	p, err := netip.ParsePrefix(text)
+	return p.Masked(), err
+}
+
+// auth checks the keys, and reads those that are in files.
+func (k *checker) auth() {
+	tenants := map[string]string{}
+	owners := map[string]string{} // hash → name
+	for i := range k.cfg.Auth.Keys {
+		key := &k.cfg.Auth.Keys[i]
+		path := fmt.Sprintf("auth.keys[%d]", i)
+		given := 0
+		for _, set := range [...]bool{key.Key != "", key.SHA256 != "", key.File != ""} {
+			if set {
+				given++
+			}
+		}
+		if given != 1 {
+			k.fault(path, "must have one of key, sha256 and file")
+			continue
+		}
+		if key.File != "" {
+			text, err := readSecretFile(key.File)
+			switch {
+			case err != nil:
+				k.fault(path+".file", "%s", err)
+				continue
+			case text == "":
+				k.fault(path+".file", "%s is empty", key.File)
+				continue
+			}
+			key.Key = Secret(text)
+		}
+		if strings.ContainsFunc(key.Key.Reveal(), func(r rune) bool { return r <= ' ' || r > '~' }) {
+			k.fault(path, "the key must consist of visible ASCII characters, as it is sent in a header")
+			continue
+		}
+		hash := strings.ToLower(key.SHA256)
+		if key.Key != "" {
+			sum := sha256.Sum256([]byte(key.Key))
+			hash = hex.EncodeToString(sum[:])
+		} else {
+			key.SHA256 = hash
+		}
+		if name, twice := owners[hash]; twice {
+			k.fault(path, "is the same key as that of %q", name)
+		}
+		owners[hash] = key.Name
+		if tenant, twice := tenants[key.Name]; twice && tenant != key.Tenant {
+			k.fault(path+".tenant", "is %q, but %q is the tenant of another key with this name", key.Tenant, tenant)
+		}
+		tenants[key.Name] = key.Tenant
+		for _, r := range key.Name + key.Tenant {
+			if r < ' ' || r == 0x7f {
+				k.fault(path+".name", "must not contain control characters")
+			}
+		}
+	}
+	if k.cfg.Auth.Required == "true" && len(k.cfg.Auth.Keys) == 0 {
+		k.fault("auth.required", "is true, but there are no keys: nobody could call")
+	}
+}
+
+func (k *checker) boards() {
+	if k.cfg.Boards.Source != "lakefs" {
+		return
+	}
+	l := k.cfg.Boards.LakeFS
+	for _, need := range [...]struct{ key, value string }{
+		{"endpoint", l.Endpoint}, {"access_key_id", l.AccessKeyID},
+		{"secret_access_key", l.SecretAccessKey.Reveal()}, {"repository", l.Repository}, {"branch", l.Branch},
+	} {
+		if need.value == "" {
+			k.fault("boards.lakefs."+need.key, "is required, as boards.source is lakefs")
+		}
+	}
+	if l.Endpoint != "" {
+		if err := checkURL(l.Endpoint); err != nil {
+			k.fault("boards.lakefs.endpoint", "%s", err)
+		}
+	}
+}
+
+func (k *checker) card() {
+	c := k.cfg.Card
+	for _, link := range [...]struct{ key, value string }{
+		{"documentation_url", c.DocumentationURL}, {"icon_url", c.IconURL}, {"provider.url", c.Provider.URL},
+	} {
+		u, err := url.Parse(link.value)
+		if link.value != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+			k.fault("card."+link.key, "%q is not a URL such as https://example.com", link.value)
+		}
+	}
+	if (c.Provider.Organization == "") != (c.Provider.URL == "") {
+		k.fault("card.provider", "must have both organization and url, or neither")
+	}
+}
+
+// skillID is what an id may look like: it is part of URLs.
+var skillID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+func (k *checker) skills() {
+	seen := map[string]int{}
+	for i, s := range k.cfg.Skills {
+		path := fmt.Sprintf("skills[%d]", i)
+		if s.ID != "" && !skillID.MatchString(s.ID) {
+			k.fault(path+".id", "%q must be letters, digits, '.', '_' and '-', at most 64", s.ID)
+		}
+		if first, twice := seen[s.ID]; twice {
+			k.fault(path+".id", "%q is also the id of skills[%d]", s.ID, first)
+		} else {
+			seen[s.ID] = i
+		}
+		for _, modes := range [...]struct {
+			key  string
+			list []string
+		}{{"input_modes", s.InputModes}, {"output_modes", s.OutputModes}} {
+			for j, mode := range modes.list {
+				if t, _, err := mime.ParseMediaType(mode); err != nil || !strings.Contains(t, "/") {
+					k.fault(fmt.Sprintf("%s.%s[%d]", path, modes.key, j), "%q is not a media type such as text/plain", mode)
+				}
+			}
+		}
+	}
+	if _, ok := seen[k.cfg.DefaultSkill]; !ok && len(k.cfg.Skills) > 0 {
+		var ids []string
+		for _, s := range k.cfg.Skills {
+			ids = append(ids, s.ID)
+		}
+		k.fault("default_skill", "%q is not the id of a skill; there are %s", k.cfg.DefaultSkill, strings.Join(ids, ", "))
+	}
+}
+
+// Warnings returns remarks on a valid configuration that its owner should know,
+// each one sentence.
+func (c *Config) Warnings() []string {
+	var w []string
+	if host, _, err := net.SplitHostPort(c.Server.Addr); err == nil && !c.Auth.Enforced() {
+		a, err := netip.ParseAddr(host)
+		if host != "localhost" && (err != nil || !a.IsLoopback()) {
+			w = append(w, "server.addr "+c.Server.Addr+" can be reached from other machines, and no API key is asked for")
+		}
+	}
+	if c.Store.Kind == "memory" {
+		w = append(w, "store.kind is memory: tasks are lost when the server stops")
+	}
+	return w
+}
