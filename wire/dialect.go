@@ -2,22 +2,39 @@
 //
 // A Dialect is data: a table of methods with a decoder and an encoder each, and
 // a table of errors. The package reads and writes bytes only; it knows no HTTP,
-// no engine and no store. Every request is decoded in one pass over its bytes,
-// unknown members are skipped, and raw JSON (ids, metadata, data parts) is kept
-// raw, so that numbers and member order pass through unchanged.
+// no engine and no store. Raw JSON (ids, metadata, data parts) is kept raw, so
+// that numbers and member order pass through unchanged.
+//
+// A JSON-RPC request takes four steps:
+//
+//	ParseEnvelope      the body: id, method, params
+//	Dialects.Detect    method and A2A-Version: which dialect, which operation
+//	Method.Decode      the params: an a2a request
+//	AppendResult       the answer, with Method.Append for the result,
+//	                   or AppendErrorResponse
+//
+// Input is read leniently (unknown members are skipped, null is absent, the last
+// of two members of one name counts), output is written strictly.
 package wire
 
 import (
 	"github.com/skillyard/skillyard/a2a"
 )
 
-// Dialect is one version's wire form of the operations.
+// Names of the dialects. They are stored with the tasks.
+const (
+	NameEMM = "emm"
+	NameV03 = "0.3"
+	NameV1  = "1.0"
+)
+
+// Dialect is one version's wire form of the operations. It is immutable.
 type Dialect struct {
-	// Name is "emm", "0.3" or "1.0"; it is stored with the task.
+	// Name is NameEMM, NameV03 or NameV1.
 	Name string
 	// Methods maps a JSON-RPC method name to its form.
 	Methods map[string]Method
-	// ErrorFor appends the JSON-RPC error object for e.
+	// AppendError appends the JSON-RPC error object for e: code, message, data.
 	AppendError func(b []byte, e *a2a.Error) []byte
 }
 
@@ -25,13 +42,15 @@ type Dialect struct {
 type Method struct {
 	Op a2a.Op
 	// Decode reads the params (nil when the request had none) into the
-	// operation's request: *a2a.SendRequest, *a2a.GetRequest, *a2a.ListRequest,
-	// *a2a.CancelRequest, or nil for operations without one. Errors are
-	// *a2a.Error with code invalid_params.
+	// operation's request: *a2a.SendRequest (Send, Stream), *a2a.GetRequest (Get,
+	// Subscribe), *a2a.ListRequest, *a2a.CancelRequest, or nil for operations
+	// without one. Errors are *a2a.Error with code invalid_params. The request
+	// shares no memory with params.
 	Decode func(params []byte, lim Limits) (any, error)
 	// Append appends the result: the value of the JSON-RPC "result" member.
 	// res is *a2a.SendResult, *a2a.Task (Get, Cancel) or *a2a.ListResult; view is
-	// the request's.
+	// the request's. It is nil for operations whose answer is made elsewhere
+	// (ExtendedCard) or that are always refused (Stream, Subscribe, PushConfig).
 	Append func(b []byte, res any, view a2a.View) []byte
 	// NotFound, if not nil, appends the result that stands for an unknown task
 	// (the EMM dialect has a pseudo state for it); otherwise it is an error.
@@ -47,4 +66,60 @@ type Limits struct {
 	// MaxIDBytes is the longest message, context or task id; default 1024
 	// (client-chosen task ids are limited to 128 by the EMM contract).
 	MaxIDBytes int
+}
+
+// withDefaults returns l with every zero field at its default.
+func (l Limits) withDefaults() Limits {
+	if l.MaxDepth == 0 {
+		l.MaxDepth = 64
+	}
+	if l.MaxParts == 0 {
+		l.MaxParts = 1000
+	}
+	if l.MaxIDBytes == 0 {
+		l.MaxIDBytes = 1024
+	}
+	return l
+}
+
+// Options set up Dialects. The zero value is the lenient default.
+type Options struct {
+	// StrictVersion refuses 1.0 methods without an A2A-Version header
+	// (version_not_supported), as the letter of A2A 1.0 §3.6.2 has it. Without it
+	// they are served.
+	StrictVersion bool
+}
+
+// Dialects are all dialects of the server and the choice among them. It is
+// immutable and safe for concurrent use.
+type Dialects struct {
+	EMM, V03, V1 *Dialect
+
+	strict  bool
+	methods map[string]*Dialect
+}
+
+// New returns the dialects.
+func New(opts Options) *Dialects {
+	d := &Dialects{EMM: newEMM(), V03: newV03(), V1: newV1(), strict: opts.StrictVersion}
+	d.methods = make(map[string]*Dialect)
+	for _, x := range d.All() {
+		for name := range x.Methods {
+			d.methods[name] = x
+		}
+	}
+	return d
+}
+
+// All returns the dialects, the newest version last.
+func (d *Dialects) All() []*Dialect { return []*Dialect{d.EMM, d.V03, d.V1} }
+
+// ByName returns the dialect of that name, or nil.
+func (d *Dialects) ByName(name string) *Dialect {
+	for _, x := range d.All() {
+		if x.Name == name {
+			return x
+		}
+	}
+	return nil
 }

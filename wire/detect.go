@@ -1,0 +1,100 @@
+package wire
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/skillyard/skillyard/a2a"
+)
+
+// supportedVersions is what version_not_supported names, oldest first.
+const supportedVersions = NameV03 + ", " + NameV1
+
+// Detect chooses the dialect and the method of a JSON-RPC request by its method
+// name and its A2A-Version ("" when it has none; A2A 1.0 §3.6.2):
+//
+//	version        method     outcome
+//	0.3, 1.0, none EMM        EMM
+//	0.3, none      0.3        0.3
+//	1.0            1.0        1.0
+//	none           1.0        1.0, or version_not_supported with StrictVersion
+//	0.3            1.0        method_not_found
+//	1.0            0.3        method_not_found
+//	0.3, 1.0, none other      method_not_found (the 0.1 methods are among these)
+//	other          any        version_not_supported
+//
+// A version is Major.Minor with an optional patch number, which is ignored. The
+// dialect is never nil: with an error it is the one to write the error in.
+func (d *Dialects) Detect(method, version string) (*Dialect, Method, *a2a.Error) {
+	v, ok := parseVersion(version)
+	if !ok {
+		return d.V1, Method{}, versionNotSupported(version)
+	}
+	x := d.methods[method]
+	switch {
+	case x == nil:
+	case x == d.EMM,
+		x == d.V03 && v != NameV1,
+		x == d.V1 && v == NameV1,
+		x == d.V1 && v == "" && !d.strict:
+		return x, x.Methods[method], nil
+	case x == d.V1 && v == "":
+		return d.V1, Method{}, versionNotSupported(version)
+	}
+	x = d.V1
+	if v == NameV03 || v == "" && strings.Contains(method, "/") {
+		x = d.V03
+	}
+	return x, Method{}, &a2a.Error{
+		Code:    a2a.CodeMethodNotFound,
+		Message: "Method not found",
+		Details: map[string]string{"methods": strings.Join(d.methodsOf(v), ", ")},
+	}
+}
+
+// methodsOf returns the sorted names of the methods served under a version.
+func (d *Dialects) methodsOf(version string) []string {
+	var names []string
+	for name, x := range d.methods {
+		if x == d.EMM || x == d.V03 && version != NameV1 || x == d.V1 && version != NameV03 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func versionNotSupported(version string) *a2a.Error {
+	if len(version) > 32 {
+		version = version[:32]
+	}
+	return &a2a.Error{
+		Code:    a2a.CodeVersionNotSupported,
+		Message: "A2A version " + strconv.QuoteToASCII(version) + " is not supported; supported versions: " + supportedVersions,
+		Details: map[string]string{"supportedVersions": supportedVersions},
+	}
+}
+
+// parseVersion returns the supported version that v names, "" when v is empty,
+// and false when it is no supported version.
+func parseVersion(v string) (string, bool) {
+	v = strings.TrimSpace(v)
+	if v == "" {
+		return "", true
+	}
+	fields := strings.Split(v, ".")
+	if len(fields) != 2 && len(fields) != 3 {
+		return "", false
+	}
+	for _, f := range fields {
+		if f == "" || len(f) > 9 || strings.Trim(f, "0123456789") != "" {
+			return "", false
+		}
+	}
+	switch v = fields[0] + "." + fields[1]; v {
+	case NameV03, NameV1:
+		return v, true
+	}
+	return "", false
+}

@@ -1,0 +1,189 @@
+package wire
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/skillyard/skillyard/a2a"
+)
+
+// errorDomain is the domain of every ErrorInfo (A2A 1.0 §9.5).
+const errorDomain = "a2a-protocol.org"
+
+// errorRow is how one code is spelled on the wire.
+type errorRow struct {
+	code    a2a.Code
+	number  int
+	reason  string // of the ErrorInfo
+	message string // when the error brings none
+}
+
+// errorTable is the one table of errors. JSON-RPC leaves -32000..-32099 to
+// servers; A2A takes -32001..-32009 of them, and its drafts go on from -32010, so
+// ours start at -32050. The numbers for missing and insufficient credentials are
+// those the Go SDK uses, which lie outside of the reserved range.
+var errorTable = [...]errorRow{
+	{a2a.CodeParse, -32700, "PARSE_ERROR", "Invalid JSON payload"},
+	{a2a.CodeInvalidRequest, -32600, "INVALID_REQUEST", "Request payload validation error"},
+	{a2a.CodeMethodNotFound, -32601, "METHOD_NOT_FOUND", "Method not found"},
+	{a2a.CodeInvalidParams, -32602, "INVALID_PARAMS", "Invalid parameters"},
+
+	{a2a.CodeTaskNotFound, -32001, "TASK_NOT_FOUND", "Task not found"},
+	{a2a.CodeTaskNotCancelable, -32002, "TASK_NOT_CANCELABLE", "Task cannot be canceled"},
+	{a2a.CodePushNotSupported, -32003, "PUSH_NOTIFICATION_NOT_SUPPORTED", "Push Notification is not supported"},
+	{a2a.CodeUnsupportedOperation, -32004, "UNSUPPORTED_OPERATION", "This operation is not supported"},
+	{a2a.CodeContentTypeNotSupported, -32005, "CONTENT_TYPE_NOT_SUPPORTED", "Incompatible content types"},
+	{a2a.CodeInvalidAgentResponse, -32006, "INVALID_AGENT_RESPONSE", "Invalid agent response"},
+	{a2a.CodeExtendedCardNotConfigured, -32007, "EXTENDED_AGENT_CARD_NOT_CONFIGURED", "Extended Agent Card not configured"},
+	{a2a.CodeExtensionRequired, -32008, "EXTENSION_SUPPORT_REQUIRED", "Extension support required"},
+	{a2a.CodeVersionNotSupported, -32009, "VERSION_NOT_SUPPORTED", "A2A version not supported"},
+
+	{a2a.CodeTaskIDConflict, -32602, "TASK_ID_CONFLICT", "The task id is taken"},
+	{a2a.CodeIdempotencyConflict, -32602, "IDEMPOTENCY_CONFLICT", "The idempotency key was used for another request"},
+
+	{a2a.CodeQueueFull, -32050, "QUEUE_FULL", "The queue is full"},
+	{a2a.CodeRateLimited, -32051, "RATE_LIMITED", "Too many requests"},
+	{a2a.CodeTooLarge, -32052, "TOO_LARGE", "The request is too large"},
+	{a2a.CodeUnavailable, -32053, "UNAVAILABLE", "The server is not available"},
+	{a2a.CodeUnauthenticated, -31401, "UNAUTHENTICATED", "Authentication is required"},
+	{a2a.CodeForbidden, -31403, "FORBIDDEN", "Permission denied"},
+
+	// The last row stands for every code that is not listed.
+	{a2a.CodeInternal, -32603, "INTERNAL_ERROR", "Internal error"},
+}
+
+func rowOf(code a2a.Code) *errorRow {
+	for i := range errorTable {
+		if errorTable[i].code == code {
+			return &errorTable[i]
+		}
+	}
+	return &errorTable[len(errorTable)-1]
+}
+
+// appendErrorHead appends the error object up to its message.
+func appendErrorHead(b []byte, number int, message, fallback string) []byte {
+	if message == "" {
+		message = fallback
+	}
+	b = append(b, `{"code":`...)
+	b = strconv.AppendInt(b, int64(number), 10)
+	b = append(b, `,"message":`...)
+	return appendString(b, message)
+}
+
+// appendErrorV1 writes an error as 1.0 has it: data is a list of google.rpc
+// details, ErrorInfo always among them (A2A 1.0 §9.5).
+func appendErrorV1(b []byte, e *a2a.Error) []byte {
+	row := rowOf(e.Code)
+	b = appendErrorHead(b, row.number, e.Message, row.message)
+	return append(appendDetails(b, row, e), '}')
+}
+
+// appendErrorV03 writes an error as 0.3 has it: the same numbers and, since its
+// clients tolerate any data, the same details. What it does not know (a required
+// extension, a version) is an invalid request. The answer for an unknown task is
+// compared as a whole by FastA2A clients and has nothing beside its fixed text.
+func appendErrorV03(b []byte, e *a2a.Error) []byte {
+	row := rowOf(e.Code)
+	switch e.Code {
+	case a2a.CodeTaskNotFound:
+		return append(appendErrorHead(b, row.number, "", row.message), '}')
+	case a2a.CodeTaskNotCancelable:
+		b = appendErrorHead(b, row.number, "", row.message)
+	case a2a.CodeExtensionRequired, a2a.CodeVersionNotSupported:
+		invalid := rowOf(a2a.CodeInvalidRequest)
+		b = appendErrorHead(b, invalid.number, e.Message, row.message)
+		row = invalid
+	default:
+		b = appendErrorHead(b, row.number, e.Message, row.message)
+	}
+	return append(appendDetails(b, row, e), '}')
+}
+
+// appendErrorEMM writes an error for EMM clients: data is an object with the
+// reason, and the facts beside it.
+func appendErrorEMM(b []byte, e *a2a.Error) []byte {
+	row := rowOf(e.Code)
+	if e.Code == a2a.CodeTaskNotFound {
+		return append(appendErrorHead(b, row.number, "", row.message), '}')
+	}
+	b = appendErrorHead(b, row.number, e.Message, row.message)
+	reason := row.code
+	if e.Code != "" {
+		reason = e.Code
+	}
+	b = append(b, `,"data":{"reason":`...)
+	b = appendString(b, string(reason))
+	if len(e.Fields) > 0 {
+		b = append(b, `,"fields":`...)
+		b = appendFields(b, e.Fields)
+	}
+	if e.RetryAfter > 0 {
+		b = append(b, `,"retryAfterSeconds":`...)
+		b = strconv.AppendInt(b, int64((e.RetryAfter+time.Second-1)/time.Second), 10)
+	}
+	if len(e.Details) > 0 {
+		b = append(b, `,"details":`...)
+		b = appendStringMap(b, e.Details)
+	}
+	return append(b, "}}"...)
+}
+
+// appendDetails appends the data member: a list of google.rpc detail objects.
+func appendDetails(b []byte, row *errorRow, e *a2a.Error) []byte {
+	b = append(b, `,"data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"`...)
+	b = append(b, row.reason...)
+	b = append(b, `","domain":"`+errorDomain+`"`...)
+	if len(e.Details) > 0 {
+		b = append(b, `,"metadata":`...)
+		b = appendStringMap(b, e.Details)
+	}
+	b = append(b, '}')
+	if len(e.Fields) > 0 {
+		b = append(b, `,{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":`...)
+		b = appendFields(b, e.Fields)
+		b = append(b, '}')
+	}
+	if e.RetryAfter > 0 {
+		b = append(b, `,{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"`...)
+		b = appendDuration(b, e.RetryAfter)
+		b = append(b, `"}`...)
+	}
+	return append(b, ']')
+}
+
+func appendFields(b []byte, fields []a2a.FieldViolation) []byte {
+	b = append(b, '[')
+	for _, f := range fields {
+		b = element(b)
+		b = append(b, '{')
+		b = stringMember(b, "field", f.Field)
+		b = stringMember(b, "description", f.Description)
+		b = append(b, '}')
+	}
+	return append(b, ']')
+}
+
+// appendStringMap appends m as an object with its keys sorted.
+func appendStringMap(b []byte, m map[string]string) []byte {
+	b = append(b, '{')
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		b = element(b)
+		b = appendString(b, k)
+		b = append(b, ':')
+		b = appendString(b, m[k])
+	}
+	return append(b, '}')
+}
+
+// appendDuration appends d as ProtoJSON spells a Duration: "3s", "1.500s".
+func appendDuration(b []byte, d time.Duration) []byte {
+	b = strconv.AppendInt(b, int64(d/time.Second), 10)
+	if ms := int64(d % time.Second / time.Millisecond); ms > 0 {
+		b = append(b, '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10))
+	}
+	return append(b, 's')
+}
