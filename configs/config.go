@@ -140,7 +140,7 @@ func (s Store) File(dataDir string) string { return under(dataDir, s.Path, "skil
 
 // Boards is where the board skills read.
 type Boards struct {
-	Source string      `yaml:"source" env:"SOURCE" validate:"oneof=files lakefs"`
+	Source string `yaml:"source" env:"SOURCE" validate:"oneof=files lakefs"`
 	Files  Files  `yaml:"files" envPrefix:"FILES_"`
 	LakeFS LakeFS `yaml:"lakefs" envPrefix:"LAKEFS_"`
 }

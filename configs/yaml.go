@@ -49,7 +49,7 @@ func readYAML(cfg *Config, name string, data []byte, env map[string]string) (*do
 	if err := nesting(data); err != nil {
 		return r.doc, &Problem{File: name, Message: err.Error()}
 	}
-	file, err := parser.ParseBytes(data, 0)
+	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return r.doc, r.foreign(err)
 	}
@@ -125,14 +125,41 @@ func (r *reader) fault(n ast.Node, path, format string, args ...any) {
 	r.problems = append(r.problems, r.doc.problem(path, message))
 }
 
+// place remembers where the value at path stands. The token of a mapping in block
+// style is its first colon, so its first key stands for it.
+func (r *reader) place(n ast.Node, path string) {
+	t := n.GetToken()
+	if entries := asMapping(n); len(entries) > 0 && t != nil && t.Type != token.MappingStartType {
+		t = entries[0].Key.GetToken()
+	}
+	if _, known := r.doc.places[path]; path != "" && !known && t != nil && t.Position != nil {
+		r.doc.places[path] = placeOf(t)
+	}
+}
+
+// key returns the text of an entry's key and notes a key that comes twice or is
+// none.
+func (r *reader) key(entry *ast.MappingValueNode, path string, seen map[string]int) (string, bool) {
+	key, ok := scalarText(entry.Key)
+	if !ok {
+		r.fault(entry.Key, path, "anchors, aliases, merge keys and tags are not supported")
+		return "", false
+	}
+	t := entry.Key.GetToken()
+	if line, twice := seen[key]; twice {
+		r.fault(entry.Key, join2(path, key), "is set already in line %d", line)
+		return "", false
+	}
+	seen[key] = t.Position.Line
+	// A key such as 0.3 is a number to the library, and a number is no field.
+	entry.Key = textNode(t, key)
+	return key, true
+}
+
 // fit returns the node that decodes into t, noting what does not fit. An empty
 // value (null) fits everything: it leaves the default.
 func (r *reader) fit(n ast.Node, t reflect.Type, path string) ast.Node {
-	if t := n.GetToken(); path != "" && t != nil && t.Position != nil {
-		if _, known := r.doc.places[path]; !known {
-			r.doc.places[path] = placeOf(t)
-		}
-	}
+	r.place(n, path)
 	switch n := n.(type) {
 	case *ast.NullNode:
 		return n
@@ -171,14 +198,12 @@ func (r *reader) fitStruct(n ast.Node, t reflect.Type, path string) ast.Node {
 		r.fault(n, path, "must be a mapping with the keys %s", strings.Join(keysOf(t), ", "))
 		return n
 	}
+	seen := make(map[string]int, len(entries))
 	for _, entry := range entries {
-		key, ok := scalarText(entry.Key)
+		key, ok := r.key(entry, path, seen)
 		if !ok {
-			r.fault(entry.Key, path, "anchors, aliases, merge keys and tags are not supported")
 			continue
 		}
-		// A key such as 0.3 is a number to the library, and a number is no field.
-		entry.Key = textNode(entry.Key.GetToken(), key)
 		at := join2(path, key)
 		field, ok := fieldFor(t, key)
 		if !ok {
@@ -241,18 +266,20 @@ func (r *reader) fitScalar(n ast.Node, t reflect.Type, path string) ast.Node {
 }
 
 // free resolves the references in a tree without a type. An unquoted value that
-// became one by a reference is read as YAML would read it (${PORT} is a number);
-// a quoted one stays a string.
+// became one by a reference is read as YAML would read it (${PORT} is a number), and
+// so is one that is a number but too long for the library; a quoted one stays a
+// string.
 func (r *reader) free(n ast.Node, path string, depth int) ast.Node {
 	if depth > maxNesting {
 		r.fault(n, path, "nested too deep")
 		return n
 	}
+	r.place(n, path)
 	if entries := asMapping(n); entries != nil {
+		seen := make(map[string]int, len(entries))
 		for _, entry := range entries {
-			key, ok := scalarText(entry.Key)
+			key, ok := r.key(entry, path, seen)
 			if !ok {
-				r.fault(entry.Key, path, "anchors, aliases, merge keys and tags are not supported")
 				continue
 			}
 			entry.Value = r.free(entry.Value, join2(path, key), depth+1)
@@ -266,12 +293,11 @@ func (r *reader) free(n ast.Node, path string, depth int) ast.Node {
 		}
 	case *ast.NullNode, *ast.BoolNode, *ast.IntegerNode, *ast.FloatNode:
 	case *ast.StringNode, *ast.LiteralNode:
-		before, _ := scalarText(n)
-		text, err := interpolate(before, r.env)
+		text, _ := scalarText(n)
+		text, err := interpolate(text, r.env)
 		switch {
 		case err != nil:
 			r.fault(n, path, "%s", err)
-		case text == before:
 		case n.GetToken().Type != token.StringType:
 			return textNode(n.GetToken(), text)
 		case text == "true" || text == "false":
