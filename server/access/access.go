@@ -1,0 +1,42 @@
+// Package access carries what the server knows of one HTTP request: who makes
+// it, and what goes into its one log line.
+package access
+
+import (
+	"context"
+
+	"github.com/skillyard/skillyard/a2a"
+)
+
+// Record is the record of a request. It belongs to the goroutine that serves the
+// request.
+type Record struct {
+	RequestID string
+	ClientIP  string
+	// Caller is set by authentication.
+	Caller a2a.Caller
+	// Method is the protocol's method name, as known to the server, or "".
+	Method string
+	Skill  a2a.SkillID
+	TaskID a2a.TaskID
+	// Err is an error answered to the client, with its private cause.
+	Err error
+	// Mounts of the request.
+	Mount a2a.SkillID
+}
+
+type key struct{}
+
+// With returns a context that carries the record.
+func With(ctx context.Context, r *Record) context.Context {
+	return context.WithValue(ctx, key{}, r)
+}
+
+// From returns the context's record. Outside of a request it returns an empty
+// one, so that callers need not check.
+func From(ctx context.Context) *Record {
+	if r, ok := ctx.Value(key{}).(*Record); ok {
+		return r
+	}
+	return &Record{}
+}

@@ -1,0 +1,51 @@
+package server
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/go-chi/httprate"
+
+	"github.com/skillyard/skillyard/a2a"
+	"github.com/skillyard/skillyard/configs"
+	"github.com/skillyard/skillyard/server/access"
+)
+
+// limiter counts requests per caller in two classes, reading and writing.
+type limiter struct {
+	read, write       *httprate.RateLimiter // nil: no limit
+	readPer, writePer time.Duration
+}
+
+func newLimiter(l configs.Limits) *limiter {
+	make1 := func(r configs.Rate) *httprate.RateLimiter {
+		if r.Requests == 0 {
+			return nil
+		}
+		// The header names of the library but for Retry-After, which refuse sets.
+		return httprate.NewRateLimiter(r.Requests, r.Per, httprate.WithResponseHeaders(httprate.ResponseHeaders{}))
+	}
+	return &limiter{read: make1(l.Read), write: make1(l.Write), readPer: l.Read.Per, writePer: l.Write.Per}
+}
+
+// allow counts a request, and returns an *a2a.Error with code rate_limited when
+// the caller has no more left. Callers without a key are told apart by address.
+func (l *limiter) allow(w http.ResponseWriter, r *http.Request, reads bool) error {
+	rec := access.From(r.Context())
+	key := rec.Caller.Scope.Tenant + "/" + rec.Caller.Name
+	if rec.Caller.Anonymous || rec.Caller.Name == "" {
+		key = "ip:" + httprate.CanonicalizeIP(rec.ClientIP)
+	}
+	limit, per, class := l.write, l.writePer, "write"
+	if reads {
+		limit, per, class = l.read, l.readPer, "read"
+	}
+	if limit == nil || !limit.OnLimit(w, r, key) {
+		return nil
+	}
+	return &a2a.Error{
+		Code:       a2a.CodeRateLimited,
+		Message:    "Too many requests (" + class + " limit); slow down.",
+		RetryAfter: max(per, time.Second), // by then the window has moved on
+	}
+}

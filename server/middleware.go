@@ -1,0 +1,176 @@
+package server
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
+	"github.com/google/uuid"
+	"github.com/rs/zerolog"
+
+	"github.com/skillyard/skillyard/a2a"
+	"github.com/skillyard/skillyard/server/access"
+)
+
+// observe opens the request's record, answers a panic with 500, and logs one line
+// when the request is over.
+func (a *App) observe(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		rec := &access.Record{RequestID: requestID(r)}
+		sw := &statusWriter{ResponseWriter: w}
+		if a.cfg.Server.RequestID {
+			sw.Header().Set("X-Request-Id", rec.RequestID)
+		}
+		r = r.WithContext(access.With(r.Context(), rec))
+		defer func() {
+			p := recover()
+			if p != nil && p != http.ErrAbortHandler { //nolint:errorlint // a sentinel panic value
+				a.log.Error().Interface("panic", p).Bytes("stack", debug.Stack()).
+					Str("request_id", rec.RequestID).Msg("request panicked")
+				if sw.status == 0 {
+					refuse(sw, r, &a2a.Error{Code: a2a.CodeInternal, Message: "internal error"})
+				}
+			}
+			a.logRequest(r, rec, sw, time.Since(began))
+			if p == http.ErrAbortHandler { //nolint:errorlint // a sentinel panic value
+				panic(p)
+			}
+		}()
+		next.ServeHTTP(sw, r)
+	})
+}
+
+func (a *App) logRequest(r *http.Request, rec *access.Record, w *statusWriter, took time.Duration) {
+	level := zerolog.InfoLevel
+	switch {
+	case w.status >= 500:
+		level = zerolog.ErrorLevel
+	case w.status == http.StatusUnauthorized || w.status == http.StatusForbidden:
+		level = zerolog.WarnLevel
+	}
+	ev := a.log.WithLevel(level)
+	if ev == nil || a.log.GetLevel() > level {
+		return
+	}
+	route := ""
+	if c := chi.RouteContext(r.Context()); c != nil {
+		route = c.RoutePattern()
+	}
+	ev = ev.Str("request_id", rec.RequestID).Str("method", r.Method).Str("route", route).
+		Int("status", w.status).Int64("duration_us", took.Microseconds()).Int64("bytes", w.bytes).
+		Str("client_ip", rec.ClientIP).Str("principal", rec.Caller.Name)
+	if rec.Method != "" {
+		ev = ev.Str("a2a_method", rec.Method)
+	}
+	if rec.Skill != "" {
+		ev = ev.Str("skill", string(rec.Skill))
+	}
+	if rec.TaskID != "" {
+		ev = ev.Str("task_id", string(rec.TaskID))
+	}
+	if rec.Err != nil {
+		ev = ev.Err(rec.Err).Str("error_kind", string(a2a.AsError(rec.Err).Code))
+	}
+	ev.Msg("request")
+}
+
+// requestID takes over a sane X-Request-Id, or makes one.
+func requestID(r *http.Request) string {
+	id := r.Header.Get("X-Request-Id")
+	if id == "" || len(id) > 128 {
+		return uuid.Must(uuid.NewV7()).String()
+	}
+	for i := 0; i < len(id); i++ {
+		c := id[i]
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.') {
+			return uuid.Must(uuid.NewV7()).String()
+		}
+	}
+	return id
+}
+
+// clientIP records the caller's address: the peer's, or what trusted proxies say.
+func clientIP(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rec := access.From(r.Context())
+		if rec.ClientIP = middleware.GetClientIP(r.Context()); rec.ClientIP == "" {
+			rec.ClientIP, _, _ = net.SplitHostPort(r.RemoteAddr)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// authenticate finds the caller. Failed tries count against the address.
+func (a *App) authenticate(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		caller, err := a.keys.Authenticate(r)
+		if err != nil {
+			if over := a.limits.allow(w, r, false); over != nil {
+				err = over
+			}
+			refuse(w, r, err)
+			return
+		}
+		access.From(r.Context()).Caller = caller
+		next.ServeHTTP(w, r)
+	})
+}
+
+// mount records the skill of the path.
+func mount(next http.Handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		access.From(r.Context()).Mount = a2a.SkillID(chi.URLParam(r, "skill"))
+		next.ServeHTTP(w, r)
+	}
+}
+
+// statusWriter remembers what was answered. It hides nothing that
+// http.ResponseController looks for.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+	bytes  int64
+}
+
+func (w *statusWriter) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *statusWriter) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	n, err := w.ResponseWriter.Write(b)
+	w.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap serves http.ResponseController.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// health answers /healthz: the process is alive.
+func health(w http.ResponseWriter, r *http.Request) {
+	writeJSON(w, r, http.StatusOK, []byte(`{"status":"ok"}`+"\n"))
+}
+
+// ready answers /readyz: the store answers and the server is not stopping.
+func (a *App) ready(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+	defer cancel()
+	switch {
+	case a.stopping.Load():
+		writeJSON(w, r, http.StatusServiceUnavailable, []byte(`{"status":"stopping"}`+"\n"))
+	case a.store.Ping(ctx) != nil:
+		writeJSON(w, r, http.StatusServiceUnavailable, []byte(`{"status":"store unavailable"}`+"\n"))
+	default:
+		writeJSON(w, r, http.StatusOK, []byte(`{"status":"ready"}`+"\n"))
+	}
+}

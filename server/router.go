@@ -1,0 +1,70 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
+	"github.com/go-chi/cors"
+)
+
+// routes is every route of the server, in one place.
+//
+// The RPC endpoint answers at three mounts, each with and without a trailing
+// slash and never with a redirect, since its clients follow none. The card is at
+// the root and under every mount, because clients look for it relative to
+// whatever URL they were given.
+func (a *App) routes() http.Handler {
+	r := chi.NewRouter()
+	r.Use(a.observe)
+	if proxies := a.cfg.Server.TrustedPrefixes(); len(proxies) > 0 {
+		cidrs := make([]string, len(proxies))
+		for i, p := range proxies {
+			cidrs[i] = p.String()
+		}
+		r.Use(middleware.ClientIPFromXFF(cidrs...))
+	}
+	r.Use(clientIP)
+	if origins := a.cfg.Server.CORSOrigins; len(origins) > 0 {
+		r.Use(cors.Handler(cors.Options{
+			AllowedOrigins: origins,
+			AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost},
+			AllowedHeaders: []string{
+				"Authorization", "X-API-Key", "Content-Type", "A2A-Version", "A2A-Extensions",
+				"Idempotency-Key", "Prefer", "Last-Event-ID", "traceparent", "X-Request-Id",
+			},
+			ExposedHeaders: []string{"A2A-Version", "A2A-Extensions", "Content-Location", "Retry-After", "X-Request-Id"},
+			MaxAge:         600,
+		}))
+	}
+	r.NotFound(notFound)
+	r.MethodNotAllowed(notAllowed("GET, HEAD, POST"))
+
+	r.Get("/healthz", health)
+	r.Head("/healthz", health)
+	r.Get("/readyz", a.ready)
+	r.Head("/readyz", a.ready)
+
+	rpc := a.authenticate(a.rpc)
+	for _, path := range []string{"/", "/api/a2a/tasks", "/api/a2a/tasks/"} {
+		r.Method(http.MethodPost, path, rpc)
+		r.Get(path, notAllowed("POST"))
+	}
+	for _, path := range []string{"/skills/{skill}", "/skills/{skill}/"} {
+		r.Post(path, mount(rpc))
+		r.Get(path, notAllowed("POST"))
+	}
+
+	card := http.Handler(a.card)
+	if a.cfg.Auth.ProtectCard {
+		card = a.authenticate(card)
+	}
+	for _, base := range []string{"", "/api", "/api/a2a", "/api/a2a/tasks", "/skills/{skill}"} {
+		for _, name := range []string{"agent-card.json", "agent.json"} {
+			path := base + "/.well-known/" + name
+			r.Get(path, mount(card))
+			r.Head(path, mount(card))
+		}
+	}
+	return r
+}
