@@ -1,0 +1,236 @@
+package agentcard
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/skillyard/skillyard/skills"
+)
+
+// Variant is a form of the card.
+type Variant string
+
+// The variants.
+const (
+	// Hybrid has the members of both versions; it is what clients get that do not
+	// say theirs. Of the two spellings of security it has the one of 0.3, because
+	// clients of 1.0 read that too and some cannot read both.
+	Hybrid Variant = "hybrid"
+	// V03 is a card of A2A 0.3 (§5.5), which 0.2 clients read as well.
+	V03 Variant = "0.3"
+	// V1 is a card of A2A 1.0 (§4.4.1) without any other member.
+	V1 Variant = "1.0"
+)
+
+// Binding and versions as the card spells them.
+const (
+	bindingJSONRPC = "JSONRPC"
+	version1       = "1.0"
+	version03      = "0.3"
+	protocol03     = "0.3.0"
+)
+
+// EndpointPath is the path of the endpoint that a full card names.
+const EndpointPath = "/api/a2a/tasks"
+
+// Provider is who runs the agent.
+type Provider struct {
+	Organization string
+	URL          string
+}
+
+// Options say what the card says. Name, Description, Version and Skills are
+// required.
+type Options struct {
+	// Skills are listed in their order.
+	Skills      *skills.Set
+	Name        string
+	Description string
+	// Version is the agent's version.
+	Version string
+	// Provider is left out when its Organization is "".
+	Provider         Provider
+	DocumentationURL string
+	IconURL          string
+
+	// Streaming, PushNotifications and Extended are the capabilities.
+	Streaming         bool
+	PushNotifications bool
+	Extended          bool
+
+	// Secured says that calls need a key: the card then declares how to send one.
+	Secured bool
+	// SecurityRequirements puts the requirement into the V1 card as well. Without
+	// it that card only declares the schemes.
+	SecurityRequirements bool
+
+	// InputModes and OutputModes are the defaults of skills that name none; nil
+	// means text/plain and application/json.
+	InputModes  []string
+	OutputModes []string
+}
+
+// card is every member of every variant; a variant leaves some out. Slices without
+// omitempty are required lists and encode as [] when they are nil.
+type card struct {
+	ProtocolVersion      string         `json:"protocolVersion,omitempty"`
+	Name                 string         `json:"name"`
+	Description          string         `json:"description"`
+	URL                  string         `json:"url,omitempty"`
+	PreferredTransport   string         `json:"preferredTransport,omitempty"`
+	AdditionalInterfaces []interface03  `json:"additionalInterfaces,omitempty"`
+	SupportedInterfaces  []interface1   `json:"supportedInterfaces,omitempty"`
+	Provider             *provider      `json:"provider,omitempty"`
+	Version              string         `json:"version"`
+	DocumentationURL     string         `json:"documentationUrl,omitempty"`
+	IconURL              string         `json:"iconUrl,omitempty"`
+	Capabilities         capabilities   `json:"capabilities"`
+	SecuritySchemes      jsontext.Value `json:"securitySchemes,omitempty"`
+	Security             jsontext.Value `json:"security,omitempty"`
+	SecurityRequirements jsontext.Value `json:"securityRequirements,omitempty"`
+	DefaultInputModes    []string       `json:"defaultInputModes"`
+	DefaultOutputModes   []string       `json:"defaultOutputModes"`
+	Skills               []skill        `json:"skills"`
+	ExtendedCard         bool           `json:"supportsAuthenticatedExtendedCard,omitzero"`
+}
+
+type interface03 struct {
+	URL       string `json:"url"`
+	Transport string `json:"transport"`
+}
+
+type interface1 struct {
+	URL             string `json:"url"`
+	ProtocolBinding string `json:"protocolBinding"`
+	ProtocolVersion string `json:"protocolVersion"`
+}
+
+type provider struct {
+	Organization string `json:"organization"`
+	URL          string `json:"url"`
+}
+
+type capabilities struct {
+	Streaming         bool `json:"streaming"`
+	PushNotifications bool `json:"pushNotifications"`
+	ExtendedAgentCard bool `json:"extendedAgentCard,omitzero"`
+}
+
+type skill struct {
+	ID          string   `json:"id"`
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Tags        []string `json:"tags"`
+	Examples    []string `json:"examples,omitempty"`
+	InputModes  []string `json:"inputModes,omitempty"`
+	OutputModes []string `json:"outputModes,omitempty"`
+}
+
+// The security of both versions: a key in a header of its own or as a bearer token.
+// Names of schemes are free.
+const (
+	schemes03 = `{"apiKey":{"type":"apiKey","in":"header","name":"X-API-Key"},"bearer":{"type":"http","scheme":"bearer"}}`
+	schemes1  = `{"apiKey":{"apiKeySecurityScheme":{"location":"header","name":"X-API-Key"}},"bearer":{"httpAuthSecurityScheme":{"scheme":"bearer"}}}`
+	needed03  = `[{"apiKey":[]},{"bearer":[]}]`
+	needed1   = `[{"schemes":{"apiKey":{"list":[]}}},{"schemes":{"bearer":{"list":[]}}}]`
+)
+
+// check reports what is missing, all at once.
+func (o Options) check() error {
+	var errs []error
+	for _, m := range [...]struct{ name, value string }{
+		{"name", o.Name}, {"description", o.Description}, {"version", o.Version},
+	} {
+		if m.value == "" {
+			errs = append(errs, fmt.Errorf("card %s is empty", m.name))
+		}
+	}
+	if o.Skills == nil {
+		errs = append(errs, errors.New("card has no set of skills"))
+	}
+	return errors.Join(errs...)
+}
+
+// encode returns a card as JSON with a line break at the end. one is the skill of
+// a focused card, nil for the full one.
+func (o Options) encode(base string, v Variant, one *skills.Entry) ([]byte, error) {
+	c := card{
+		Name:             o.Name,
+		Description:      o.Description,
+		Version:          o.Version,
+		DocumentationURL: o.DocumentationURL,
+		IconURL:          o.IconURL,
+		Capabilities: capabilities{
+			Streaming: o.Streaming, PushNotifications: o.PushNotifications,
+			ExtendedAgentCard: o.Extended && v != V03,
+		},
+		DefaultInputModes:  modes(o.InputModes),
+		DefaultOutputModes: modes(o.OutputModes),
+	}
+	if o.Provider.Organization != "" {
+		c.Provider = &provider{Organization: o.Provider.Organization, URL: o.Provider.URL}
+	}
+	endpoint := base + EndpointPath
+	entries := o.Skills.All()
+	if one != nil {
+		s := describe(one)
+		endpoint = base + "/skills/" + s.ID
+		c.Name, c.Description = s.Name, s.Description
+		entries = []*skills.Entry{one}
+	}
+	for _, e := range entries {
+		c.Skills = append(c.Skills, describe(e))
+	}
+	if v != V1 {
+		c.ProtocolVersion, c.URL, c.PreferredTransport = protocol03, endpoint, bindingJSONRPC
+		c.AdditionalInterfaces = []interface03{{URL: endpoint, Transport: bindingJSONRPC}}
+		c.ExtendedCard = o.Extended
+	}
+	if v != V03 {
+		c.SupportedInterfaces = []interface1{
+			{URL: endpoint, ProtocolBinding: bindingJSONRPC, ProtocolVersion: version1},
+			{URL: endpoint, ProtocolBinding: bindingJSONRPC, ProtocolVersion: version03},
+		}
+	}
+	switch {
+	case !o.Secured:
+	case v == V1:
+		c.SecuritySchemes = jsontext.Value(schemes1)
+		if o.SecurityRequirements {
+			c.SecurityRequirements = jsontext.Value(needed1)
+		}
+	default:
+		c.SecuritySchemes, c.Security = jsontext.Value(schemes03), jsontext.Value(needed03)
+	}
+	b, err := json.Marshal(&c)
+	if err != nil {
+		return nil, fmt.Errorf("encode card: %w", err)
+	}
+	return append(b, '\n'), nil
+}
+
+// describe fills in what a skill does not say: clients require a name and a
+// description.
+func describe(e *skills.Entry) skill {
+	s := skill{
+		ID: string(e.Info.ID), Name: e.Info.Name, Description: e.Info.Description, Tags: e.Info.Tags,
+		Examples: e.Info.Examples, InputModes: e.Info.InputModes, OutputModes: e.Info.OutputModes,
+	}
+	if s.Name == "" {
+		s.Name = s.ID
+	}
+	if s.Description == "" {
+		s.Description = s.Name
+	}
+	return s
+}
+
+func modes(list []string) []string {
+	if list == nil {
+		return []string{"text/plain", "application/json"}
+	}
+	return list
+}
