@@ -208,7 +208,7 @@ func appendStatusResult(b []byte, res any, view a2a.View) []byte {
 	b = append(b, `{"task":`...)
 	b = appendTaskEMM(b, t, view)
 	b = optionalMember(b, "id", string(t.ID))
-	b = stringMember(b, "status", stateV03(t.Status.State))
+	b = stringMember(b, "status", oldState(t.Status.State))
 	return append(b, '}')
 }
 
@@ -228,7 +228,7 @@ func appendTaskEMM(b []byte, t *a2a.Task, view a2a.View) []byte {
 	b = optionalMember(b, "taskId", string(t.ID))
 	b = optionalMember(b, "contextId", string(t.ContextID))
 	b = optionalMember(b, "skillId", string(t.Skill))
-	b = stringMember(b, "status", stateV03(t.Status.State))
+	b = stringMember(b, "status", oldState(t.Status.State))
 	b = optionalMember(b, "message", t.Status.Message.Text())
 	if list := artifactsEMM(t); len(list) > 0 && !view.OmitArtifacts {
 		// The newest result is the one artifact of this dialect.

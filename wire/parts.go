@@ -93,10 +93,7 @@ func (r *reader) partV03() (a2a.Part, bool, error) {
 	err := r.object(func(name []byte) (err error) {
 		switch string(name) {
 		case "kind", "type":
-			var kind string
-			if kind, _, err = r.text(); kind != "" {
-				m.kind = kind
-			}
+			err = r.partKind(&m)
 		case "text":
 			m.text, m.hasText, err = r.text()
 		case "data":
@@ -125,6 +122,15 @@ func (r *reader) partV03() (a2a.Part, bool, error) {
 	p := m.part()
 	unwrapData(&p)
 	return p, true, nil
+}
+
+// partKind reads the kind of a part; an empty one does not undo another.
+func (r *reader) partKind(m *partMembers) error {
+	kind, _, err := r.text()
+	if kind != "" {
+		m.kind = kind
+	}
+	return err
 }
 
 // file reads the file member of the older dialects.
@@ -158,7 +164,7 @@ func unwrapData(p *a2a.Part) {
 	if p.Kind != a2a.PartData || string(lookup(p.Metadata, dataPartCompat)) != "true" {
 		return
 	}
-	if v := lookup(p.Data, "value"); v != nil {
+	if v := lookup(p.Data, "value"); v != nil && without(p.Data, "value") == nil {
 		p.Data, p.Metadata = v, without(p.Metadata, dataPartCompat)
 	}
 }
@@ -170,39 +176,30 @@ func (r *reader) partEMM() (a2a.Part, bool, error) {
 	if r.d.PeekKind() != '{' {
 		return a2a.Part{}, false, r.skip()
 	}
+	r.soft = true
+	defer func() { r.soft = false }()
 	var m partMembers
-	soft := func(s string, present bool, err error) (string, bool, error) {
-		if e, ok := err.(*a2a.Error); ok && len(e.Fields) > 0 {
-			return "", false, nil // of another type: as if it were not there
-		}
-		return s, present, err
-	}
 	err := r.object(func(name []byte) (err error) {
 		switch string(name) {
 		case "kind", "type":
-			var kind string
-			if kind, _, err = soft(r.text()); kind != "" {
-				m.kind = kind
-			}
+			err = r.partKind(&m)
 		case "text":
-			m.text, m.hasText, err = soft(r.text())
+			m.text, m.hasText, err = r.text()
 		case "data":
 			m.data, err = r.raw()
 			m.hasData = !isNull(m.data)
 		case "bytes":
-			m.raw, m.hasRaw, err = soft(r.base64())
+			m.raw, m.hasRaw, err = r.base64()
 		case "url", "uri":
-			m.url, m.hasURL, err = soft(r.text())
+			m.url, m.hasURL, err = r.text()
 		case "file":
-			_, _, err = soft("", false, r.file(&m))
+			err = r.file(&m)
 		case "name", "filename":
-			m.filename, _, err = soft(r.text())
+			m.filename, _, err = r.text()
 		case "mimeType", "mediaType":
-			m.mediaType, _, err = soft(r.text())
+			m.mediaType, _, err = r.text()
 		case "metadata":
-			if m.metadata, err = r.raw(); !isObject(m.metadata) {
-				m.metadata = nil
-			}
+			m.metadata, err = r.rawObject()
 		default:
 			err = r.skip()
 		}
@@ -255,10 +252,11 @@ func (r *reader) base64() (s string, present bool, err error) {
 	if s, present, err = r.text(); err != nil || !present {
 		return "", false, err
 	}
-	if s, present = normalBase64(s); !present {
-		return "", false, r.invalid("must be base64")
+	s, present = normalBase64(s)
+	if !present && !r.soft {
+		err = r.invalid("must be base64")
 	}
-	return s, true, nil
+	return s, present, err
 }
 
 func normalBase64(s string) (string, bool) {
@@ -369,15 +367,18 @@ func appendSideMetadata(b []byte, p *a2a.Part, wrapped bool) []byte {
 	if len(p.Metadata) == 0 && mediaType == "" && filename == "" && !wrapped {
 		return b
 	}
-	b = key(b, "metadata")
-	b = openObject(b, p.Metadata)
+	own := p.Metadata
+	if wrapped {
+		own = without(own, dataPartCompat)
+	}
+	b = openObject(key(b, "metadata"), own)
 	if mediaType != "" && lookup(p.Metadata, "mediaType") == nil {
 		b = stringMember(b, "mediaType", mediaType)
 	}
 	if filename != "" && lookup(p.Metadata, "filename") == nil {
 		b = stringMember(b, "filename", filename)
 	}
-	if wrapped && lookup(p.Metadata, dataPartCompat) == nil {
+	if wrapped {
 		b = append(key(b, dataPartCompat), "true"...)
 	}
 	return append(b, '}')

@@ -22,7 +22,9 @@ type reader struct {
 	lim Limits
 	// snake accepts members in snake_case too, as ProtoJSON does.
 	snake bool
-	name  []byte // scratch for translated names
+	// soft reads a value of the wrong type as absent.
+	soft bool
+	name []byte // scratch for translated names
 }
 
 func newReader(params []byte, lim Limits, snake bool) *reader {
@@ -62,7 +64,7 @@ func (r *reader) object(member func(name []byte) error) error {
 func (r *reader) members(member func(written, name []byte) error) error {
 	if k := r.d.PeekKind(); k != '{' {
 		v, err := r.value()
-		if err != nil || v.Kind() == 'n' {
+		if err != nil || v.Kind() == 'n' || r.soft {
 			return err
 		}
 		return r.invalid("must be an object")
@@ -158,7 +160,7 @@ func (r *reader) raw() (json.RawMessage, error) {
 func (r *reader) rawObject() (json.RawMessage, error) {
 	v, err := r.value()
 	switch {
-	case err != nil || v.Kind() == 'n':
+	case err != nil || v.Kind() == 'n' || r.soft && v.Kind() != '{':
 		return nil, err
 	case v.Kind() != '{':
 		return nil, r.invalid("must be an object")
@@ -170,7 +172,7 @@ func (r *reader) rawObject() (json.RawMessage, error) {
 func (r *reader) text() (s string, present bool, err error) {
 	v, err := r.value()
 	switch {
-	case err != nil || v.Kind() == 'n':
+	case err != nil || v.Kind() == 'n' || r.soft && v.Kind() != '"':
 		return "", false, err
 	case v.Kind() != '"':
 		return "", false, r.invalid("must be a string")

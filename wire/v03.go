@@ -23,7 +23,7 @@ func newV03() *Dialect {
 		pushName:       "pushNotificationConfig",
 		operationNames: true,
 	}
-	s := &spelling{kinds: true, user: "user", agent: "agent", state: stateV03, part: appendPartV03}
+	s := &spelling{kinds: true, user: "user", agent: "agent", state: oldState, part: appendPartV03}
 	task := func(b []byte, res any, view a2a.View) []byte { return s.taskV03(b, res.(*a2a.Task), view) }
 	push := Method{Op: a2a.OpPushConfig, Decode: decodeNothing}
 	return &Dialect{
@@ -44,8 +44,8 @@ func newV03() *Dialect {
 	}
 }
 
-// stateV03 is the state as clients without rejected see it.
-func stateV03(s a2a.State) string {
+// oldState is the state as the older dialects show it, without rejected.
+func oldState(s a2a.State) string {
 	if s == a2a.StateRejected {
 		s = a2a.StateFailed
 	}

@@ -119,7 +119,8 @@ func decodeListV1(params []byte, lim Limits) (any, error) {
 			var s string
 			s, _, err = r.text()
 			if req.StatusAfter = (time.Time{}); err == nil && s != "" {
-				if req.StatusAfter, err = time.Parse(time.RFC3339Nano, s); err != nil {
+				after, bad := time.Parse(time.RFC3339Nano, s)
+				if req.StatusAfter = after.UTC(); bad != nil {
 					err = r.invalid("must be a timestamp such as 2026-11-30T13:00:00.000Z")
 				}
 			}

@@ -1,0 +1,139 @@
+package wire
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/skillyard/skillyard/a2a"
+)
+
+// checkErrorV1 checks an error object as strict clients of 1.0 read it and returns
+// its details.
+func checkErrorV1(t *testing.T, raw []byte) (info *errdetails.ErrorInfo, bad *errdetails.BadRequest, retry *errdetails.RetryInfo) {
+	t.Helper()
+	var members map[string]json.RawMessage
+	var object struct {
+		Code    int
+		Message string
+		Data    []json.RawMessage
+	}
+	if err := json.Unmarshal(raw, &members); err != nil {
+		t.Fatalf("error object: %v\n%s", err, raw)
+	}
+	for name := range members {
+		if name != "code" && name != "message" && name != "data" {
+			t.Errorf("error object has a member %q", name)
+		}
+	}
+	if err := json.Unmarshal(raw, &object); err != nil {
+		t.Fatalf("error object: %v\n%s", err, raw)
+	}
+	if object.Code == 0 || object.Message == "" {
+		t.Errorf("error object without code or message: %s", raw)
+	}
+	for _, data := range object.Data {
+		var detail anypb.Any
+		if err := protojson.Unmarshal(data, &detail); err != nil {
+			t.Fatalf("detail: %v\n%s", err, data)
+		}
+		m, err := detail.UnmarshalNew()
+		if err != nil {
+			t.Fatalf("detail: %v\n%s", err, data)
+		}
+		switch m := m.(type) {
+		case *errdetails.ErrorInfo:
+			info = m
+		case *errdetails.BadRequest:
+			bad = m
+		case *errdetails.RetryInfo:
+			retry = m
+		}
+	}
+	if info == nil || info.Domain != "a2a-protocol.org" || info.Reason == "" {
+		t.Errorf("no ErrorInfo of the right domain: %s", raw)
+	}
+	return info, bad, retry
+}
+
+func TestAppendErrorV1_Details(t *testing.T) {
+	_, bad, retry := checkErrorV1(t, appendErrorV1(nil, &a2a.Error{
+		Code: a2a.CodeInvalidParams, Message: "say \"hi\"\n",
+		Details:    map[string]string{"b": "2", "a": "\u2028<"},
+		Fields:     []a2a.FieldViolation{{Field: "message.parts", Description: "must have at least one part"}},
+		RetryAfter: 1500 * time.Millisecond,
+	}))
+	if bad == nil || bad.FieldViolations[0].Field != "message.parts" {
+		t.Errorf("got %v, want the field at fault", bad)
+	}
+	if retry == nil || retry.RetryDelay.AsDuration() != 1500*time.Millisecond {
+		t.Errorf("got %v, want a delay of 1.5 s", retry)
+	}
+}
+
+func TestErrorTable(t *testing.T) {
+	numbers := map[a2a.Code]int{
+		a2a.CodeParse: -32700, a2a.CodeInvalidRequest: -32600, a2a.CodeMethodNotFound: -32601, a2a.CodeInvalidParams: -32602, a2a.CodeInternal: -32603,
+		a2a.CodeTaskNotFound: -32001, a2a.CodeTaskNotCancelable: -32002, a2a.CodePushNotSupported: -32003, a2a.CodeUnsupportedOperation: -32004,
+		a2a.CodeContentTypeNotSupported: -32005, a2a.CodeInvalidAgentResponse: -32006, a2a.CodeExtendedCardNotConfigured: -32007,
+		a2a.CodeExtensionRequired: -32008, a2a.CodeVersionNotSupported: -32009,
+		a2a.CodeTaskIDConflict: -32602, a2a.CodeIdempotencyConflict: -32602,
+		a2a.CodeQueueFull: -32050, a2a.CodeRateLimited: -32051, a2a.CodeTooLarge: -32052, a2a.CodeUnavailable: -32053,
+		a2a.CodeUnauthenticated: -31401, a2a.CodeForbidden: -31403,
+		"no such code": -32603, "": -32603,
+	}
+	for code, want := range numbers {
+		for _, d := range New(Options{}).All() {
+			raw := d.AppendError(nil, &a2a.Error{Code: code})
+			var got struct {
+				Code    int
+				Message string
+			}
+			if err := json.Unmarshal(raw, &got); err != nil {
+				t.Fatalf("%s %s: %v\n%s", d.Name, code, err, raw)
+			}
+			want := want
+			if d.Name == NameV03 && (code == a2a.CodeExtensionRequired || code == a2a.CodeVersionNotSupported) {
+				want = -32600
+			}
+			if got.Code != want || got.Message == "" {
+				t.Errorf("%s %s: got %d %q, want %d and a message", d.Name, code, got.Code, got.Message, want)
+			}
+			if d.Name == NameV1 {
+				checkErrorV1(t, raw)
+			}
+		}
+	}
+	seen := map[int]a2a.Code{}
+	for _, row := range errorTable {
+		if row.number != -32602 && seen[row.number] != "" {
+			t.Errorf("%s and %s share the number %d", row.code, seen[row.number], row.number)
+		}
+		seen[row.number] = row.code
+	}
+}
+
+func TestAppendError_FixedTexts(t *testing.T) {
+	d := New(Options{})
+	for _, tc := range []struct {
+		d    *Dialect
+		e    *a2a.Error
+		want string
+	}{
+		{d.V03, a2a.TaskNotFound("t-1"), `{"code":-32001,"message":"Task not found"}`},
+		{d.EMM, a2a.TaskNotFound("t-1"), `{"code":-32001,"message":"Task not found"}`},
+		{d.V03, &a2a.Error{Code: a2a.CodeTaskNotFound, Message: "gone"}, `{"code":-32001,"message":"Task not found"}`},
+		{d.V03, &a2a.Error{Code: a2a.CodeTaskNotCancelable, Message: "ended"}, `{"code":-32002,"message":"Task cannot be canceled","data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_CANCELABLE","domain":"a2a-protocol.org"}]}`},
+		{d.V03, &a2a.Error{Code: a2a.CodeTaskIDConflict, Message: "m"}, `{"code":-32602,"message":"m","data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_ID_CONFLICT","domain":"a2a-protocol.org"}]}`},
+		{d.EMM, &a2a.Error{Code: a2a.CodeIdempotencyConflict, Message: "m"}, `{"code":-32602,"message":"m","data":{"reason":"idempotency_conflict"}}`},
+		{d.V1, &a2a.Error{Code: a2a.CodeInternal, Message: "internal error", Err: a2a.TaskNotFound("x")}, `{"code":-32603,"message":"internal error","data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL_ERROR","domain":"a2a-protocol.org"}]}`},
+	} {
+		if got := string(tc.d.AppendError(nil, tc.e)); got != tc.want {
+			t.Errorf("%s %s:\ngot  %s\nwant %s", tc.d.Name, tc.e.Code, got, tc.want)
+		}
+	}
+}
