@@ -1,0 +1,220 @@
+// Package server puts the parts together and serves them over HTTP.
+//
+// It wires by hand, in one function: configuration, store, skills, engine, card,
+// bindings, routes. What it starts it stops in the reverse order, within the
+// times the configuration sets.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/skillyard/skillyard/a2a"
+	"github.com/skillyard/skillyard/agentcard"
+	"github.com/skillyard/skillyard/configs"
+	"github.com/skillyard/skillyard/engine"
+	"github.com/skillyard/skillyard/server/auth"
+	"github.com/skillyard/skillyard/server/jsonrpc"
+	"github.com/skillyard/skillyard/taskstore"
+	"github.com/skillyard/skillyard/taskstore/memory"
+	"github.com/skillyard/skillyard/taskstore/sqlite"
+	"github.com/skillyard/skillyard/wire"
+)
+
+// Options of an App. All are required but Version.
+type Options struct {
+	// Config is a valid configuration; it is not changed.
+	Config *configs.Config
+	// DataDir is where the store and the boards are, unless the configuration
+	// names other places. It is made if it does not exist.
+	DataDir string
+	Log     zerolog.Logger
+	// Version is the program's version.
+	Version string
+	// Listener is served instead of a new one on Config.Server.Addr, if not nil.
+	Listener net.Listener
+}
+
+// App is a server.
+type App struct {
+	cfg      *configs.Config
+	log      zerolog.Logger
+	store    taskstore.Store
+	engine   *engine.Engine
+	keys     *auth.Keys
+	limits   *limiter
+	rpc      http.Handler
+	card     *agentcard.Server
+	http     *http.Server
+	listener net.Listener
+	stopping atomic.Bool
+	// teardown holds what to release, in the order of acquisition.
+	teardown []func() error
+}
+
+// New opens the store, builds the skills and binds the address; nothing is served
+// before Run. On an error everything is released again.
+func New(ctx context.Context, o Options) (_ *App, err error) {
+	cfg := o.Config
+	a := &App{cfg: cfg, log: o.Log, limits: newLimiter(cfg.Limits)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.release())
+		}
+	}()
+	if a.keys, err = loadKeys(cfg.Auth); err != nil {
+		return nil, err
+	}
+	set, err := BuildSkills(cfg, o.DataDir, o.Log)
+	if err != nil {
+		return nil, err
+	}
+	// The address comes before the store: a second server is told so at once.
+	if a.listener = o.Listener; a.listener == nil {
+		if a.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", cfg.Server.Addr); err != nil {
+			return nil, fmt.Errorf("listen: %w", err)
+		}
+	}
+	a.teardown = append(a.teardown, func() error {
+		if err := a.listener.Close(); !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		return nil
+	})
+	if err = LayDemo(cfg, o.DataDir); err != nil {
+		return nil, err
+	}
+	if a.store, err = openStore(ctx, cfg, o.DataDir); err != nil {
+		return nil, err
+	}
+	a.teardown = append(a.teardown, a.store.Close)
+	a.engine, err = engine.New(engine.Options{
+		Store: a.store, Skills: set, Log: o.Log.With().Str("component", "engine").Logger(),
+		Lease: cfg.Store.Lease, Retention: cfg.Store.Retention, PruneEvery: cfg.Store.PruneEvery,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if a.card, err = BuildCard(cfg, set, a.Addr(), o.Version); err != nil {
+		return nil, err
+	}
+	a.rpc = jsonrpc.New(jsonrpc.Options{
+		Engine:   a.engine,
+		Dialects: wire.New(wire.Options{StrictVersion: cfg.Compat.StrictVersion}),
+		Limits:   wire.Limits{MaxDepth: cfg.Server.MaxJSONDepth, MaxParts: cfg.Limits.MaxParts, MaxIDBytes: cfg.Limits.MaxIDBytes},
+		MaxBody:  int64(cfg.Server.MaxBodyBytes), MaxWait: cfg.Limits.Wait.For,
+		Allow: a.limits.allow, ExtendedCard: a.extendedCard,
+	})
+	a.http = &http.Server{
+		Handler:           a.routes(),
+		ReadHeaderTimeout: cfg.Server.ReadHeaderTimeout,
+		ReadTimeout:       cfg.Server.ReadTimeout,
+		IdleTimeout:       cfg.Server.IdleTimeout,
+		ErrorLog:          stdLog(o.Log),
+	}
+	return a, nil
+}
+
+// Addr returns the address the server listens on.
+func (a *App) Addr() string { return a.listener.Addr().String() }
+
+// Run serves until ctx is done, then stops: it reports not ready for the drain
+// delay, takes no new work, lets runs and requests end within the shutdown
+// timeout, and hands the rest back to the queue. It returns nil after a clean stop.
+func (a *App) Run(ctx context.Context) error {
+	a.engine.Start()
+	a.log.Info().Str("addr", a.Addr()).Msg("serving")
+	failed := make(chan error, 1)
+	go func() { failed <- a.http.Serve(a.listener) }()
+	var err error
+	select {
+	case err = <-failed:
+		err = fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	return errors.Join(err, a.stop())
+}
+
+// Close releases what New took, for an App that is not run.
+func (a *App) Close() error { return a.release() }
+
+func (a *App) stop() error {
+	a.stopping.Store(true)
+	if d := a.cfg.Server.DrainDelay; d > 0 {
+		a.log.Info().Dur("delay", d).Msg("not ready any more; waiting for the load balancer")
+		time.Sleep(d)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), a.cfg.Server.ShutdownTimeout)
+	defer cancel()
+	// The engine stops beside the listener: requests that wait for a run end when
+	// it does.
+	stopped := make(chan error, 1)
+	go func() { stopped <- a.engine.Stop(ctx) }()
+	err := a.http.Shutdown(ctx)
+	err = errors.Join(<-stopped, err)
+	if err != nil {
+		// What is still open then is cut; its tasks are safe.
+		a.log.Warn().Err(err).Msg("stopping late")
+		if cerr := a.http.Close(); cerr != nil {
+			a.log.Warn().Err(cerr).Msg("close connections")
+		}
+	}
+	if rerr := a.release(); rerr != nil {
+		return rerr
+	}
+	a.log.Info().Msg("stopped")
+	return nil
+}
+
+// release undoes New, last first.
+func (a *App) release() error {
+	var errs []error
+	for i := len(a.teardown) - 1; i >= 0; i-- {
+		errs = append(errs, a.teardown[i]())
+	}
+	a.teardown = nil
+	return errors.Join(errs...)
+}
+
+func openStore(ctx context.Context, cfg *configs.Config, dataDir string) (taskstore.Store, error) {
+	if cfg.Store.Kind == "memory" {
+		return memory.New(memory.Options{}), nil
+	}
+	file := cfg.Store.File(dataDir)
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return nil, fmt.Errorf("make data directory: %w", err)
+	}
+	return sqlite.Open(ctx, sqlite.Options{Path: file, Synchronous: cfg.Store.Synchronous, BatchLimit: cfg.Store.Batch})
+}
+
+func loadKeys(cfg configs.Auth) (*auth.Keys, error) {
+	keys := make([]auth.Key, 0, len(cfg.Keys))
+	for _, k := range cfg.Keys {
+		hash := k.SHA256
+		if hash == "" {
+			hash = auth.Hash(k.Key.Reveal())
+		}
+		keys = append(keys, auth.Key{Name: k.Name, Tenant: k.Tenant, SHA256: hash})
+	}
+	return auth.NewKeys(cfg.Enforced(), keys...)
+}
+
+// extendedCard answers GetExtendedAgentCard: refused as the card declares it.
+func (a *App) extendedCard(r *http.Request, dialect string) ([]byte, error) {
+	if a.cfg.Card.Extended {
+		return a.card.Extended(r, dialect)
+	}
+	if dialect == wire.NameV03 {
+		return nil, &a2a.Error{Code: a2a.CodeExtendedCardNotConfigured, Message: "Authenticated Extended Card not configured"}
+	}
+	return nil, &a2a.Error{Code: a2a.CodeUnsupportedOperation, Message: "This operation is not supported: the agent has no extended card."}
+}

@@ -1,0 +1,116 @@
+package server
+
+import (
+	"fmt"
+	"log"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/skillyard/skillyard/a2a"
+	"github.com/skillyard/skillyard/agentcard"
+	"github.com/skillyard/skillyard/configs"
+	"github.com/skillyard/skillyard/skills"
+	"github.com/skillyard/skillyard/skills/boards"
+	"github.com/skillyard/skillyard/skills/boards/files"
+	"github.com/skillyard/skillyard/skills/boards/lakefs"
+	"github.com/skillyard/skillyard/skills/kinds"
+	"github.com/skillyard/skillyard/skills/processmanager"
+)
+
+// BuildSkills makes the skills of a configuration. dataDir is where the boards are
+// unless the configuration says otherwise; nothing is read before a skill runs.
+func BuildSkills(cfg *configs.Config, dataDir string, l zerolog.Logger) (*skills.Set, error) {
+	source, err := buildBoards(cfg.Boards, dataDir, l)
+	if err != nil {
+		return nil, err
+	}
+	deps := kinds.Deps{Boards: source, Report: processmanager.Options{
+		Timezone: cfg.Report.Timezone, Language: cfg.Report.Language,
+		MondayThisWeek: cfg.Report.Monday == "this_week", MaxDays: cfg.Report.MaxDays,
+	}}
+	entries := make([]skills.Entry, 0, len(cfg.Skills))
+	for _, s := range cfg.Skills {
+		e, err := kinds.Build(kinds.Spec{
+			Kind: s.Kind,
+			Info: skills.Info{
+				ID: a2a.SkillID(s.ID), Name: s.Name, Description: s.Description, Tags: s.Tags,
+				Examples: s.Examples, InputModes: s.InputModes, OutputModes: s.OutputModes,
+			},
+			Limits: skills.Limits{
+				Concurrency: s.Concurrency, Queue: s.Queue, Timeout: s.Timeout,
+				MaxOutputBytes: int64(s.MaxOutputBytes), MaxAttempts: s.MaxAttempts,
+			},
+			Retry: skills.Retry(s.Retry), StrictInput: s.StrictInput, Settings: s.Settings.JSON(),
+		}, deps)
+		if err != nil {
+			return nil, fmt.Errorf("build skills: %w", err)
+		}
+		entries = append(entries, e)
+	}
+	set, err := skills.NewSet(a2a.SkillID(cfg.DefaultSkill), entries...)
+	if err != nil {
+		return nil, fmt.Errorf("build skills: %w", err)
+	}
+	return set, nil
+}
+
+// buildBoards makes the board source, and lays the demo workspace down in an
+// empty directory.
+func buildBoards(cfg configs.Boards, dataDir string, l zerolog.Logger) (boards.Source, error) {
+	l = l.With().Str("component", "boards").Logger()
+	if cfg.Source == "lakefs" {
+		c := cfg.LakeFS
+		return lakefs.New(lakefs.Options{
+			Endpoint: c.Endpoint, AccessKey: c.AccessKeyID, SecretKey: lakefs.Secret(c.SecretAccessKey.Reveal()),
+			Repository: c.Repository, Branch: c.Branch, Prefix: &c.Prefix, Timeout: c.Timeout,
+			Parallel: c.Parallel, CacheBytes: int64(c.CacheBytes), MaxObjectBytes: int64(c.MaxObjectBytes), Log: l,
+		})
+	}
+	return files.New(files.Options{Dir: cfg.Files.Path(dataDir), Log: l})
+}
+
+// LayDemo fills the boards directory with the demo workspace, if the configuration
+// wants it and the directory has no boards yet.
+func LayDemo(cfg *configs.Config, dataDir string) error {
+	if cfg.Boards.Source != "files" || !cfg.Boards.Files.Demo {
+		return nil
+	}
+	return files.LayDown(cfg.Boards.Files.Path(dataDir), time.Now())
+}
+
+// BuildCard makes the cards of a set of skills. addr is the address the server
+// listens on.
+func BuildCard(cfg *configs.Config, set *skills.Set, addr, version string) (*agentcard.Server, error) {
+	keys, err := loadKeys(cfg.Auth)
+	if err != nil {
+		return nil, err
+	}
+	base := agentcard.Resolver{PublicURL: cfg.Server.PublicURL, Trusted: cfg.Server.TrustedPrefixes(), Addr: addr}
+	c := cfg.Card
+	if c.Version == "" {
+		c.Version = version
+	}
+	return agentcard.New(agentcard.ServerOptions{
+		Options: agentcard.Options{
+			Skills: set, Name: c.Name, Description: c.Description, Version: c.Version,
+			Provider:         agentcard.Provider{Organization: c.Provider.Organization, URL: c.Provider.URL},
+			DocumentationURL: c.DocumentationURL, IconURL: c.IconURL, Extended: c.Extended,
+			Secured: keys.Declared(), SecurityRequirements: c.SecurityRequirements,
+		},
+		Base: base.Base, Vary: base.Vary(), Mode: agentcard.Variant(c.Mode), MaxAge: c.MaxAge,
+		Private: cfg.Auth.ProtectCard, Modified: time.Now(), NotFound: http.HandlerFunc(notFound),
+	})
+}
+
+// stdLog carries what net/http has to say into the log.
+func stdLog(l zerolog.Logger) *log.Logger { return log.New(httpLog{l}, "", 0) }
+
+type httpLog struct{ log zerolog.Logger }
+
+func (h httpLog) Write(p []byte) (int, error) {
+	h.log.Warn().Str("component", "http").Msg(strings.TrimSpace(string(p)))
+	return len(p), nil
+}
