@@ -122,8 +122,15 @@ func buildTaskManager(s Spec, d Deps) (skills.Entry, error) {
 }
 
 func buildProcessManager(s Spec, d Deps) (skills.Entry, error) {
-	if err := settings(s.Settings, &struct{}{}); err != nil {
+	set := struct {
+		// Operation is what the skill does; there is one.
+		Operation string `json:"operation"`
+	}{Operation: "weekly_report"}
+	if err := settings(s.Settings, &set); err != nil {
 		return skills.Entry{}, err
+	}
+	if set.Operation != "weekly_report" {
+		return skills.Entry{}, fmt.Errorf("settings.operation is %q; it must be weekly_report", set.Operation)
 	}
 	o := d.Report
 	o.Source = d.Boards
