@@ -326,17 +326,17 @@ func (s *Source) each(ctx context.Context, objects []Object, fn func(i int, id s
 
 // parallel calls fn for 0..n-1, Options.Parallel at a time, until one fails.
 func (s *Source) parallel(ctx context.Context, n int, fn func(ctx context.Context, i int) error) error {
-	g, ctx := errgroup.WithContext(ctx)
+	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(s.opts.Parallel)
 	for i := range n {
-		if ctx.Err() != nil {
+		if gctx.Err() != nil {
 			break
 		}
 		g.Go(func() error {
-			if err := ctx.Err(); err != nil {
+			if err := gctx.Err(); err != nil {
 				return err
 			}
-			return fn(ctx, i)
+			return fn(gctx, i)
 		})
 	}
 	if err := g.Wait(); err != nil {
