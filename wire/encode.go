@@ -12,8 +12,6 @@ import (
 // The functions of this file append JSON to a buffer. Those that write a member
 // or an element put the comma where one is needed.
 
-func itoa(n int) string { return strconv.Itoa(n) }
-
 // element prepares for the next element of an array or the next member.
 func element(b []byte) []byte {
 	switch b[len(b)-1] {

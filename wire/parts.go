@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/base64"
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"github.com/skillyard/skillyard/a2a"
@@ -235,7 +236,8 @@ func (r *reader) parts(read func(*reader) (a2a.Part, bool, error)) (parts []a2a.
 	n := 0
 	err = r.array(func() error {
 		if n++; n > r.lim.MaxParts {
-			return a2a.InvalidParams(strings.TrimSuffix(r.path(), "[0]"), "must not have more than "+itoa(r.lim.MaxParts)+" elements")
+			last := r.path() // of the last part that was within the limit
+			return a2a.InvalidParams(last[:strings.LastIndexByte(last, '[')], "must not have more than "+strconv.Itoa(r.lim.MaxParts)+" elements")
 		}
 		p, ok, err := read(r)
 		if ok && err == nil {
