@@ -16,8 +16,7 @@ type Variant string
 // The variants.
 const (
 	// Hybrid has the members of both versions; it is what clients get that do not
-	// say theirs. Of the two spellings of security it has the one of 0.3, because
-	// clients of 1.0 read that too and some cannot read both.
+	// say theirs.
 	Hybrid Variant = "hybrid"
 	// V03 is a card of A2A 0.3 (§5.5), which 0.2 clients read as well.
 	V03 Variant = "0.3"
@@ -130,12 +129,16 @@ type skill struct {
 }
 
 // The security of both versions: a key in a header of its own or as a bearer token.
-// Names of schemes are free.
+// Names of schemes are free. In a hybrid card each scheme is spelled in both ways at
+// once, as parsers look for their own way and skip the other; the requirement is
+// there in the way of 0.3 only, which the others do not mind.
 const (
 	schemes03 = `{"apiKey":{"type":"apiKey","in":"header","name":"X-API-Key"},"bearer":{"type":"http","scheme":"bearer"}}`
 	schemes1  = `{"apiKey":{"apiKeySecurityScheme":{"location":"header","name":"X-API-Key"}},"bearer":{"httpAuthSecurityScheme":{"scheme":"bearer"}}}`
-	needed03  = `[{"apiKey":[]},{"bearer":[]}]`
-	needed1   = `[{"schemes":{"apiKey":{"list":[]}}},{"schemes":{"bearer":{"list":[]}}}]`
+	schemesHy = `{"apiKey":{"type":"apiKey","in":"header","name":"X-API-Key","apiKeySecurityScheme":{"location":"header","name":"X-API-Key"}},` +
+		`"bearer":{"type":"http","scheme":"bearer","httpAuthSecurityScheme":{"scheme":"bearer"}}}`
+	needed03 = `[{"apiKey":[]},{"bearer":[]}]`
+	needed1  = `[{"schemes":{"apiKey":{"list":[]}}},{"schemes":{"bearer":{"list":[]}}}]`
 )
 
 // check reports what is missing, all at once.
@@ -202,8 +205,10 @@ func (o Options) encode(base string, v Variant, one *skills.Entry) ([]byte, erro
 		if o.SecurityRequirements {
 			c.SecurityRequirements = jsontext.Value(needed1)
 		}
-	default:
+	case v == V03:
 		c.SecuritySchemes, c.Security = jsontext.Value(schemes03), jsontext.Value(needed03)
+	default:
+		c.SecuritySchemes, c.Security = jsontext.Value(schemesHy), jsontext.Value(needed03)
 	}
 	b, err := json.Marshal(&c)
 	if err != nil {

@@ -38,8 +38,9 @@ type ServerOptions struct {
 	NotFound http.Handler
 }
 
-// maxCached bounds the encoded cards kept. There are at most three for each skill
-// and base URL, and base URLs cannot be invented by strangers.
+// maxCached bounds the encoded cards kept: three for each skill and base URL. A
+// stranger can vary the base URL by loopback hosts only, and gains nothing: when
+// the bound is reached, cards are encoded anew.
 const maxCached = 1024
 
 // Server serves cards. It is safe for concurrent use.
