@@ -12,38 +12,41 @@ import (
 // proceed gives a message to the task it names (A2A 1.0 §3.4): an answer to a
 // paused task starts its next turn; ended and busy tasks take none. On an error
 // the task is as it was.
-func (e *Engine) proceed(ctx context.Context, caller a2a.Caller, req *a2a.SendRequest) (*a2a.SendResult, error) {
+func (e *Engine) proceed(ctx context.Context, caller a2a.Caller, req *a2a.SendRequest, watch int) (acc accepted, err error) {
 	scope := caller.Scope
 	before, err := e.store.Task(ctx, scope, req.TaskID)
 	if err != nil {
-		return nil, storeError(err, req.TaskID)
+		return acc, storeError(err, req.TaskID)
 	}
 	if err := mayProceed(before, req); err != nil {
-		return nil, err
+		return acc, err
 	}
 	l := e.lanes[before.Skill]
 	if l == nil {
-		return nil, &a2a.Error{Code: a2a.CodeUnsupportedOperation, Message: fmt.Sprintf("Skill %s of this task is no longer offered.", before.Skill)}
+		return acc, &a2a.Error{Code: a2a.CodeUnsupportedOperation, Message: fmt.Sprintf("Skill %s of this task is no longer offered.", before.Skill)}
 	}
 	if err := checkInputModes(l.entry, req.Message.Parts); err != nil {
-		return nil, err
+		return acc, err
 	}
 	input, err := l.entry.Mapper.In(req.Message)
 	if err != nil {
 		// The task stays paused, so that a better answer can follow.
-		return nil, a2a.InvalidParams("message", a2a.AsError(err).Message)
+		return acc, a2a.InvalidParams("message", a2a.AsError(err).Message)
 	}
 	if req.Message.ID == "" {
 		req.Message.ID = newID()
 	}
 	granted := l.admit()
 	if granted == refused {
-		return nil, queueFull(l)
+		return acc, queueFull(l)
 	}
-	var sub *subscription
-	if req.Blocking {
-		sub = e.hub.subscribe(req.TaskID, 0)
-		defer sub.close()
+	if watch >= 0 {
+		acc.sub = e.hub.subscribe(req.TaskID, watch)
+		defer func() {
+			if err != nil {
+				acc.sub.close()
+			}
+		}()
 	}
 	message := req.Message
 	state := taskstore.RunQueued
@@ -64,16 +67,14 @@ func (e *Engine) proceed(ctx context.Context, caller a2a.Caller, req *a2a.SendRe
 		e.giveBack(l, state)
 		var coded *a2a.Error
 		if errors.As(err, &coded) {
-			return nil, coded
+			return acc, coded
 		}
-		return nil, storeError(err, req.TaskID)
+		return acc, storeError(err, req.TaskID)
 	}
 	r := &run{lane: l, task: s.Task, message: message, input: input, caller: caller, attempt: 1, resume: s.Run.Resume}
-	e.launch(r, state, s.Lease, false)
-	if !req.Blocking {
-		return e.shown(s.Task), nil
-	}
-	return e.wait(ctx, req, sub, scope, r)
+	e.launch(r, state, s.Lease)
+	acc.task = s.Task
+	return acc, nil
 }
 
 // mayProceed says why a task takes no message, or nil.

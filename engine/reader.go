@@ -34,7 +34,12 @@ func (e *Engine) Follow(ctx context.Context, scope a2a.Scope, id a2a.TaskID) (*R
 		sub.close()
 		return nil, nil, storeError(err, id)
 	}
-	return &Reader{engine: e, scope: scope, id: id, sub: sub, seq: t.Seq}, t, nil
+	return e.reader(scope, t, sub), t, nil
+}
+
+// reader makes a reader of what follows the snapshot t.
+func (e *Engine) reader(scope a2a.Scope, t *a2a.Task, sub *subscription) *Reader {
+	return &Reader{engine: e, scope: scope, id: t.ID, sub: sub, seq: t.Seq}
 }
 
 // Resume makes the reader go on after the event with the given number, from the

@@ -23,34 +23,84 @@ import (
 // Once Send has stored the task, nothing the client does to its connection has
 // any effect on it. Errors are *a2a.Error.
 func (e *Engine) Send(ctx context.Context, caller a2a.Caller, mount a2a.SkillID, req *a2a.SendRequest) (*a2a.SendResult, error) {
+	watch := noWatch
+	if req.Blocking {
+		watch = watchOutcome
+	}
+	acc, err := e.accept(ctx, caller, mount, req, watch)
+	if err != nil {
+		return nil, err
+	}
+	if acc.sub == nil {
+		return e.shown(acc.task), nil
+	}
+	defer acc.sub.close()
+	return e.wait(ctx, req, caller.Scope, acc)
+}
+
+// Stream accepts a message like Send and returns the task as accepted, with a
+// reader of the events that follow; the caller must Close it. The reader is nil
+// if nothing can follow.
+func (e *Engine) Stream(ctx context.Context, caller a2a.Caller, mount a2a.SkillID, req *a2a.SendRequest) (*a2a.Task, *Reader, error) {
+	acc, err := e.accept(ctx, caller, mount, req, readBatch)
+	if err != nil {
+		return nil, nil, err
+	}
+	t := e.placed(acc.task)
+	if acc.sub == nil {
+		return t, nil, nil
+	}
+	return t, e.reader(caller.Scope, acc.task, acc.sub), nil
+}
+
+// How a new task is watched: not at all, for its outcome, or (a positive number)
+// for so many buffered events.
+const (
+	noWatch      = -1
+	watchOutcome = 0
+)
+
+// accepted is a message that is stored.
+type accepted struct {
+	// task is the task as stored.
+	task *a2a.Task
+	// sub watches it since before anything could happen to it. It is nil if nobody
+	// wanted to watch, or if there is nothing to wait for.
+	sub *subscription
+	// answer may be nil; see replySlot.
+	answer *replySlot
+}
+
+// accept stores a message and starts or queues its run.
+func (e *Engine) accept(ctx context.Context, caller a2a.Caller, mount a2a.SkillID, req *a2a.SendRequest, watch int) (accepted, error) {
 	switch {
 	case e.isDraining():
-		return nil, stopping()
+		return accepted{}, stopping()
 	case req.PushConfig:
-		return nil, &a2a.Error{Code: a2a.CodePushNotSupported, Message: "Push Notification is not supported"}
+		return accepted{}, &a2a.Error{Code: a2a.CodePushNotSupported, Message: "Push Notification is not supported"}
 	case req.TaskID != "":
-		return e.proceed(ctx, caller, req)
+		return e.proceed(ctx, caller, req, watch)
 	}
 	choice := e.skills.Select(req, mount)
 	s, input, err := e.compose(caller, choice, req)
 	if err != nil {
-		return nil, err
+		return accepted{}, err
 	}
 	if s.Run.State == taskstore.RunEnded {
-		return e.submit(ctx, req, s, nil)
+		return e.submit(ctx, s, nil, watch)
 	}
 	l := e.lanes[choice.Entry.Info.ID]
 	granted := l.admit()
 	switch granted {
 	case refused:
-		return nil, queueFull(l)
+		return accepted{}, queueFull(l)
 	case started:
 		s.Run = e.leased(taskstore.Run{})
 	case queued:
 		s.Run.State = taskstore.RunQueued
 	}
 	r := &run{lane: l, message: req.Message, input: input, caller: caller, attempt: 1}
-	return e.submit(ctx, req, s, r)
+	return e.submit(ctx, s, r, watch)
 }
 
 // compose makes the submission of a new task. A request that cannot be worked on
@@ -109,52 +159,70 @@ func (e *Engine) compose(caller a2a.Caller, choice skills.Choice, req *a2a.SendR
 	return s, input, nil
 }
 
-// submit stores the task, starts or queues its run r (nil for a task that is born
-// ended), and waits as the request wants. What the lane granted is given back if
-// nothing came of it.
-func (e *Engine) submit(ctx context.Context, req *a2a.SendRequest, s taskstore.Submission, r *run) (*a2a.SendResult, error) {
-	var sub *subscription
-	if req.Blocking {
-		// Watch before the run can end.
-		sub = e.hub.subscribe(s.Task.ID, 0)
-		defer sub.close()
+// submit stores a new task and starts or queues its run r (nil for a task that is
+// born ended). What the lane granted is given back if nothing came of it.
+func (e *Engine) submit(ctx context.Context, s taskstore.Submission, r *run, watch int) (acc accepted, err error) {
+	if watch >= 0 && r != nil {
+		sub := e.hub.subscribe(s.Task.ID, watch) // before the run can end
+		acc.sub = sub
+		defer func() {
+			if err != nil || acc.sub != sub {
+				sub.close()
+			}
+		}()
 	}
 	// The client may leave at any time; what it sent is stored all the same.
 	out, err := e.store.Submit(context.WithoutCancel(ctx), s)
-	if err != nil || out.Existing {
-		if r != nil {
-			e.giveBack(r.lane, s.Run.State)
-		}
+	if r != nil && (err != nil || out.Existing) {
+		e.giveBack(r.lane, s.Run.State)
 	}
 	switch {
 	case errors.Is(err, taskstore.ErrForeign):
-		return nil, taskIDConflict()
+		return acc, taskIDConflict()
 	case errors.Is(err, taskstore.ErrIdempotency):
-		return nil, &a2a.Error{Code: a2a.CodeIdempotencyConflict, Message: "Idempotency-Key was used for a different request; use a new key."}
+		return acc, &a2a.Error{Code: a2a.CodeIdempotencyConflict, Message: "Idempotency-Key was used for a different request; use a new key."}
 	case err != nil:
-		return nil, storeError(err, s.Task.ID)
+		return acc, storeError(err, s.Task.ID)
+	case out.Existing && out.Task.Fingerprint != s.Fingerprint:
+		return acc, taskIDConflict()
 	case out.Existing:
-		return e.existing(ctx, req, s, out.Task)
-	case r == nil:
-		return &a2a.SendResult{Task: out.Task}, nil
+		return e.join(ctx, s.Scope, out.Task.ID, watch)
 	}
-	r.task = out.Task
-	e.launch(r, s.Run.State, out.Lease, req.Blocking)
-	if !req.Blocking {
-		return e.shown(out.Task), nil
+	acc.task = out.Task
+	if r != nil {
+		r.task = out.Task
+		if watch == watchOutcome {
+			acc.answer = new(replySlot)
+			r.answer = acc.answer
+		}
+		e.launch(r, s.Run.State, out.Lease)
 	}
-	return e.wait(ctx, req, sub, s.Scope, r)
+	return acc, nil
+}
+
+// join watches a task that was there already.
+func (e *Engine) join(ctx context.Context, scope a2a.Scope, id a2a.TaskID, watch int) (acc accepted, err error) {
+	if watch >= 0 {
+		acc.sub = e.hub.subscribe(id, watch)
+	}
+	// Read after the watch began, so that nothing falls between the two.
+	acc.task, err = e.store.Task(ctx, scope, id)
+	if acc.sub != nil && (err != nil || acc.task.Status.State.Settled()) {
+		acc.sub.close()
+		acc.sub = nil
+	}
+	if err != nil {
+		return acc, storeError(err, id)
+	}
+	return acc, nil
 }
 
 // launch starts or queues a run whose task is stored.
-func (e *Engine) launch(r *run, state taskstore.RunState, lease taskstore.Lease, blocking bool) {
+func (e *Engine) launch(r *run, state taskstore.RunState, lease taskstore.Lease) {
 	if state == taskstore.RunQueued {
 		r.lane.enqueue(r.task.ID)
 		e.pump(r.lane)
 		return
-	}
-	if blocking {
-		r.answer = new(replySlot)
 	}
 	e.start(r, lease)
 }
@@ -169,30 +237,9 @@ func (e *Engine) giveBack(l *lane, state taskstore.RunState) {
 	e.pump(l)
 }
 
-// existing answers a submit whose id or idempotency key is known already.
-func (e *Engine) existing(ctx context.Context, req *a2a.SendRequest, s taskstore.Submission, t *a2a.Task) (*a2a.SendResult, error) {
-	if t.Fingerprint != s.Fingerprint {
-		return nil, taskIDConflict()
-	}
-	if !req.Blocking || t.Status.State.Settled() {
-		return e.shown(t), nil
-	}
-	sub := e.hub.subscribe(t.ID, 0)
-	defer sub.close()
-	// It may have settled before the watch began.
-	now, err := e.store.Task(ctx, s.Scope, t.ID)
-	if err != nil {
-		return nil, storeError(err, t.ID)
-	}
-	if now.Status.State.Settled() {
-		return e.shown(now), nil
-	}
-	return e.wait(ctx, req, sub, s.Scope, &run{task: now})
-}
-
-// wait blocks until the task of r settles, the cap is reached, the server drains
-// or the client leaves, and answers with the task as it then is.
-func (e *Engine) wait(ctx context.Context, req *a2a.SendRequest, sub *subscription, scope a2a.Scope, r *run) (*a2a.SendResult, error) {
+// wait blocks until an accepted task settles, the cap is reached, the server
+// drains or the client leaves, and answers with the task as it then is.
+func (e *Engine) wait(ctx context.Context, req *a2a.SendRequest, scope a2a.Scope, acc accepted) (*a2a.SendResult, error) {
 	var limit <-chan time.Time
 	if req.MaxWait > 0 {
 		timer := time.NewTimer(req.MaxWait)
@@ -200,27 +247,27 @@ func (e *Engine) wait(ctx context.Context, req *a2a.SendRequest, sub *subscripti
 		limit = timer.C
 	}
 	for {
-		if res, err := e.settledResult(sub, r.task); res != nil || err != nil {
+		if res, err := e.settledResult(acc.sub, acc.task); res != nil || err != nil {
 			return res, err
 		}
 		select {
-		case <-sub.wake:
+		case <-acc.sub.wake:
 			continue
 		case <-limit:
 		case <-e.released:
 		case <-ctx.Done():
-			r.answer.take()
+			acc.answer.take()
 			return nil, &a2a.Error{Code: a2a.CodeUnavailable, Message: "client is gone", Err: context.Cause(ctx)}
 		}
-		if r.answer == nil || r.answer.take() {
+		if acc.answer == nil || acc.answer.take() {
 			break
 		}
 		// The skill is just answering with a message, which only we can deliver.
-		limit, r.answer = nil, nil
+		limit, acc.answer = nil, nil
 	}
-	t, err := e.store.Task(ctx, scope, r.task.ID)
+	t, err := e.store.Task(ctx, scope, acc.task.ID)
 	if err != nil {
-		return nil, storeError(err, r.task.ID)
+		return nil, storeError(err, acc.task.ID)
 	}
 	return e.shown(t), nil
 }
