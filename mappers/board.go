@@ -102,8 +102,7 @@ func (b *Board) Out(result json.RawMessage) ([]a2a.Artifact, error) {
 
 // quoted returns s as a JSON string.
 func quoted(s string) jsontext.Value {
-	// Text that is not UTF-8 is written with replacement characters, the only
-	// thing the error could be about.
+	// The only error is about text that is not UTF-8, which is made valid first.
 	v, _ := jsontext.AppendQuote(nil, strings.ToValidUTF8(s, "\ufffd"))
 	return v
 }

@@ -45,7 +45,7 @@ func gather(m a2a.Message, onText textFunc) (*fields, error) {
 		var err error
 		switch p.Kind {
 		case a2a.PartText:
-			err = f.addText(path+".text", p.Text, onText)
+			err = f.addText(path+".text", strings.ToValidUTF8(p.Text, "\ufffd"), onText)
 		case a2a.PartData:
 			err = f.addData(path+".data", p.Data, onText)
 		default:
