@@ -79,9 +79,9 @@ func versionNotSupported(version string) *a2a.Error {
 // parseVersion returns the supported version that v names, "" when v is empty,
 // and false when it is no supported version.
 func parseVersion(v string) (string, bool) {
-	v = strings.TrimSpace(v)
-	if v == "" {
-		return "", true
+	switch v = strings.TrimSpace(v); v {
+	case "", NameV03, NameV1:
+		return v, true
 	}
 	fields := strings.Split(v, ".")
 	if len(fields) != 2 && len(fields) != 3 {

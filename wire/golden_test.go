@@ -42,7 +42,7 @@ type transcript struct {
 	response []byte
 }
 
-func transcripts(t *testing.T, pattern string) []*transcript {
+func transcripts(t testing.TB, pattern string) []*transcript {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("testdata", pattern, "*.txtar"))
 	if err != nil || len(paths) == 0 {
@@ -73,7 +73,7 @@ func transcripts(t *testing.T, pattern string) []*transcript {
 }
 
 // run sends the request through the package as a binding does.
-func (x *transcript) run(t *testing.T) {
+func (x *transcript) run(t testing.TB) {
 	t.Helper()
 	dialects := New(Options{})
 	fail := func(id []byte, d *Dialect, e *a2a.Error) {
@@ -110,7 +110,7 @@ func (x *transcript) run(t *testing.T) {
 }
 
 // answer plays the engine.
-func (x *transcript) answer(t *testing.T, req any) (res any, view a2a.View, e *a2a.Error) {
+func (x *transcript) answer(t testing.TB, req any) (res any, view a2a.View, e *a2a.Error) {
 	t.Helper()
 	var failure struct{ Error *a2a.Error }
 	load := func(into any) {
@@ -189,7 +189,7 @@ func echo(req *a2a.SendRequest) *a2a.Task {
 var zero = regexp.MustCompile(`(?m)^  "\w+": (""|null|0|false),?\n`)
 
 // stored is v as indented JSON with Go's member names, zero values left out.
-func stored(t *testing.T, v any) string {
+func stored(t testing.TB, v any) string {
 	t.Helper()
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

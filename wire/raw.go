@@ -32,17 +32,22 @@ func deeperThan(raw []byte, max int) bool {
 	return false
 }
 
-// stringEnd returns the index behind the string that starts at raw[i].
-func stringEnd(raw []byte, i int) int {
-	for i++; i < len(raw); i++ {
-		switch raw[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
+// stringEnd returns the index behind the string that starts at raw[start].
+func stringEnd(raw []byte, start int) int {
+	for i := start + 1; ; {
+		n := bytes.IndexByte(raw[i:], '"')
+		if n < 0 {
+			return len(raw)
+		}
+		i += n + 1
+		escapes := 0
+		for raw[i-2-escapes] == '\\' && i-2-escapes > start {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return i
 		}
 	}
-	return len(raw)
 }
 
 // valueEnd returns the index behind the value that starts at raw[i].

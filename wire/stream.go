@@ -1,0 +1,126 @@
+package wire
+
+import (
+	"github.com/skillyard/skillyard/a2a"
+)
+
+// StreamForm is how a dialect shows the events of a task in a stream. All of its
+// functions are pure, and what they append depends on the event alone, so the
+// bytes can be shared by all readers of a task.
+type StreamForm struct {
+	// Snapshot appends the first frame's result: the task as it is.
+	Snapshot func(b []byte, t *a2a.Task, view a2a.View) []byte
+	// Event appends a later frame's result. t names the task (only its id and
+	// context are read). It returns b as it was for events that the dialect does
+	// not show.
+	Event func(b []byte, t *a2a.Task, ev *a2a.Event) []byte
+	// Ends reports whether a stream of the operation (Stream or Subscribe) is over
+	// when the task has reached the state.
+	Ends func(op a2a.Op, s a2a.State) bool
+}
+
+// streamV1 is the stream form of A2A 1.0 (§3.1.2, §3.1.6, §4.2.3): a StreamResponse
+// with exactly one member. The stream of a send closes when the task is terminal
+// or asks for input; it stays open while the task waits for authorisation (§7.6.1).
+// A subscription closes at a terminal state only.
+func (s *spelling) streamV1() *StreamForm {
+	return &StreamForm{
+		Snapshot: func(b []byte, t *a2a.Task, view a2a.View) []byte {
+			b = append(b, `{"task":`...)
+			return append(s.taskV1(b, t, view, false), '}')
+		},
+		Event: func(b []byte, t *a2a.Task, ev *a2a.Event) []byte {
+			switch {
+			case ev.Status != nil:
+				b = append(b, `{"statusUpdate":{`...)
+				b = s.eventHead(b, t)
+				b = s.eventStatus(b, t, ev)
+			case ev.Artifact != nil:
+				b = append(b, `{"artifactUpdate":{`...)
+				b = s.eventHead(b, t)
+				b = s.eventArtifact(b, ev.Artifact)
+			default:
+				return b
+			}
+			return append(b, "}}"...)
+		},
+		Ends: func(op a2a.Op, state a2a.State) bool {
+			return state.Terminal() || op == a2a.OpStream && state == a2a.StateInputRequired
+		},
+	}
+}
+
+// streamV03 is the stream form of A2A 0.3: the bare objects with their kind. final
+// tells clients to stop reading, so it comes with every state at which the server
+// closes: the terminal ones and the pauses.
+func (s *spelling) streamV03() *StreamForm {
+	ends := func(_ a2a.Op, state a2a.State) bool { return state.Settled() }
+	return &StreamForm{
+		Snapshot: s.taskV03,
+		Event: func(b []byte, t *a2a.Task, ev *a2a.Event) []byte {
+			switch {
+			case ev.Status != nil:
+				b = append(b, `{"kind":"status-update"`...)
+				b = s.eventHead(b, t)
+				b = s.eventStatus(b, t, ev)
+				b = boolMember(b, "final", ends("", ev.Status.State))
+			case ev.Artifact != nil:
+				b = append(b, `{"kind":"artifact-update"`...)
+				b = s.eventHead(b, t)
+				b = s.eventArtifact(b, ev.Artifact)
+			default:
+				return b
+			}
+			return append(b, '}')
+		},
+		Ends: ends,
+	}
+}
+
+func (s *spelling) eventHead(b []byte, t *a2a.Task) []byte {
+	b = stringMember(b, "taskId", string(t.ID))
+	return stringMember(b, "contextId", string(t.ContextID))
+}
+
+func (s *spelling) eventStatus(b []byte, t *a2a.Task, ev *a2a.Event) []byte {
+	return s.status(b, &a2a.Task{ID: t.ID, ContextID: t.ContextID, Status: *ev.Status})
+}
+
+// eventArtifact appends a chunk. The flags are always there: a first chunk says
+// that it does not append.
+func (s *spelling) eventArtifact(b []byte, c *a2a.ArtifactChunk) []byte {
+	b = s.artifact(key(b, "artifact"), &c.Artifact)
+	b = boolMember(b, "append", c.Append)
+	return boolMember(b, "lastChunk", c.Last)
+}
+
+// streamEMM is the stream form of EMM clients: on every change of state the whole
+// task, with its id and its status beside it. Event needs the task as it is after
+// the event.
+func streamEMM() *StreamForm {
+	frame := func(b []byte, t *a2a.Task, view a2a.View) []byte {
+		b = append(b, '{')
+		b = stringMember(b, "taskId", string(t.ID))
+		b = stringMember(b, "status", oldState(t.Status.State))
+		b = appendTaskEMM(key(b, "task"), t, view)
+		return append(b, '}')
+	}
+	return &StreamForm{
+		Snapshot: frame,
+		Event: func(b []byte, t *a2a.Task, ev *a2a.Event) []byte {
+			if ev.Status == nil {
+				return b
+			}
+			return frame(b, t, a2a.View{})
+		},
+		Ends: func(_ a2a.Op, state a2a.State) bool { return state.Terminal() },
+	}
+}
+
+func boolMember(b []byte, name string, v bool) []byte {
+	b = key(b, name)
+	if v {
+		return append(b, "true"...)
+	}
+	return append(b, "false"...)
+}
