@@ -19,9 +19,9 @@ const (
 	// say theirs.
 	Hybrid Variant = "hybrid"
 	// V03 is a card of A2A 0.3 (§5.5), which 0.2 clients read as well.
-	V03 Variant = "0.3"
+	V03 Variant = "v0.3"
 	// V1 is a card of A2A 1.0 (§4.4.1) without any other member.
-	V1 Variant = "1.0"
+	V1 Variant = "v1"
 )
 
 // Binding and versions as the card spells them.

@@ -167,8 +167,8 @@ func validate(t *testing.T, schema string, body []byte) {
 }
 
 func TestNew_lists_what_is_missing(t *testing.T) {
-	_, err := New(ServerOptions{})
-	for _, want := range []string{"name", "description", "version", "skills"} {
+	_, err := New(ServerOptions{Mode: "1.0"})
+	for _, want := range []string{"name", "description", "version", "skills", "mode"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want it to name %s", err, want)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -66,7 +67,11 @@ type encodedCard struct {
 
 // New returns a server. The error lists everything that Options lacks.
 func New(o ServerOptions) (*Server, error) {
-	if err := o.check(); err != nil {
+	err := o.check()
+	if o.Mode != "" && o.Mode != Hybrid && o.Mode != V1 {
+		err = errors.Join(err, fmt.Errorf("card mode is %q; it must be %s or %s", o.Mode, Hybrid, V1))
+	}
+	if err != nil {
 		return nil, err
 	}
 	s := &Server{o: o, encoded: map[cacheKey]encodedCard{}}
