@@ -102,3 +102,21 @@ func TestDialects_ByName(t *testing.T) {
 		t.Error("ByName does not find the dialects by their names")
 	}
 }
+
+// TestDialects_Methods checks the tables: who decodes and who answers.
+func TestDialects_Methods(t *testing.T) {
+	for _, d := range New(Options{}).All() {
+		for name, m := range d.Methods {
+			if m.Decode == nil {
+				t.Errorf("%s has no decoder", name)
+			}
+			answers := m.Op == a2a.OpSend || m.Op == a2a.OpGet || m.Op == a2a.OpList || m.Op == a2a.OpCancel
+			if (m.Append != nil) != answers {
+				t.Errorf("%s (%s): encoder is %v, want %v", name, m.Op, m.Append != nil, answers)
+			}
+			if (m.NotFound != nil) != (name == "tasks/status") {
+				t.Errorf("%s: only tasks/status has an answer for an unknown task", name)
+			}
+		}
+	}
+}
