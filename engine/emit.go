@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -55,6 +56,9 @@ func (j *journal) emit(ev a2a.Event, limit int64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := j.admitLocked(); err != nil {
+		return err
+	}
+	if err := checkJSON(&ev); err != nil {
 		return err
 	}
 	size := eventSize(&ev)
@@ -292,6 +296,27 @@ func hasStatus(events []a2a.Event) bool {
 		}
 	}
 	return false
+}
+
+// checkJSON refuses raw JSON that is none: it would break every answer it is in.
+func checkJSON(e *a2a.Event) error {
+	var parts []a2a.Part
+	var metadata []byte
+	switch {
+	case e.Status != nil && e.Status.Message != nil:
+		parts, metadata = e.Status.Message.Parts, e.Status.Message.Metadata
+	case e.Artifact != nil:
+		parts, metadata = e.Artifact.Artifact.Parts, e.Artifact.Artifact.Metadata
+	}
+	if metadata != nil && !json.Valid(metadata) {
+		return errors.New("emit: metadata is not JSON")
+	}
+	for _, p := range parts {
+		if p.Kind == a2a.PartData && !json.Valid(p.Data) || p.Metadata != nil && !json.Valid(p.Metadata) {
+			return errors.New("emit: a part's data or metadata is not JSON")
+		}
+	}
+	return nil
 }
 
 // eventSize is roughly how many bytes an event takes.

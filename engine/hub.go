@@ -41,10 +41,15 @@ type subscription struct {
 	limit int
 
 	mu     sync.Mutex
-	events []a2a.Event // guarded by mu; contiguous
-	gap    bool        // guarded by mu; events were missed, read the log
-	last   *notice     // guarded by mu; the latest notice that settled something
+	events []*Entry // guarded by mu; contiguous
+	size   int64    // guarded by mu; bytes in events, roughly
+	gap    bool     // guarded by mu; events were missed, read the log
+	last   *notice  // guarded by mu; the latest notice that settled something
 }
+
+// bufferBytes is how many bytes of events a subscription holds at most, whatever
+// its limit: what a reader that stands still costs.
+const bufferBytes = 256 << 10
 
 // notice is what is published after a commit.
 type notice struct {
@@ -82,28 +87,27 @@ func (h *hub) publish(id a2a.TaskID, n notice) {
 	sh := h.shard(id)
 	sh.mu.Lock()
 	subs := sh.topics[id]
+	var shared []*Entry // one for all readers, so that each frame is encoded once
 	for _, s := range subs {
-		s.offer(n)
+		if s.limit > 0 && shared == nil {
+			shared = entries(n.events)
+		}
+		s.offer(n, shared)
 	}
 	sh.mu.Unlock()
 }
 
-// watched reports whether anybody watches the task.
-func (h *hub) watched(id a2a.TaskID) bool {
-	sh := h.shard(id)
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	return len(sh.topics[id]) > 0
-}
-
 // offer adds the notice to the subscription.
-func (s *subscription) offer(n notice) {
+func (s *subscription) offer(n notice, events []*Entry) {
 	s.mu.Lock()
 	if s.limit > 0 && !s.gap {
-		if len(s.events)+len(n.events) > s.limit {
-			s.events, s.gap = nil, true
+		for _, e := range events {
+			s.size += e.size
+		}
+		if len(s.events)+len(events) > s.limit || s.size > bufferBytes {
+			s.events, s.size, s.gap = nil, 0, true
 		} else {
-			s.events = append(s.events, n.events...)
+			s.events = append(s.events, events...)
 		}
 	}
 	if n.settles() {
@@ -117,11 +121,11 @@ func (s *subscription) offer(n notice) {
 }
 
 // take returns the buffered events and whether some were missed.
-func (s *subscription) take() (events []a2a.Event, gap bool) {
+func (s *subscription) take() (events []*Entry, gap bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	events, gap = s.events, s.gap
-	s.events, s.gap = nil, false
+	s.events, s.size, s.gap = nil, 0, false
 	return events, gap
 }
 

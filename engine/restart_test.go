@@ -155,7 +155,7 @@ func TestEngine_Follow(t *testing.T) {
 						t.Error(err)
 						return n
 					}
-					if err := folded.Apply(ev); err != nil {
+					if err := folded.Apply(ev.Event); err != nil {
 						t.Errorf("event %d: %v", ev.Seq, err)
 						return n
 					}

@@ -42,7 +42,7 @@ func (e *Engine) Send(ctx context.Context, caller a2a.Caller, mount a2a.SkillID,
 // reader of the events that follow; the caller must Close it. The reader is nil
 // if nothing can follow.
 func (e *Engine) Stream(ctx context.Context, caller a2a.Caller, mount a2a.SkillID, req *a2a.SendRequest) (*a2a.Task, *Reader, error) {
-	acc, err := e.accept(ctx, caller, mount, req, readBatch)
+	acc, err := e.accept(ctx, caller, mount, req, readBuffer)
 	if err != nil {
 		return nil, nil, err
 	}

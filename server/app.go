@@ -52,7 +52,7 @@ type App struct {
 	engine   *engine.Engine
 	keys     *auth.Keys
 	limits   *limiter
-	rpc      http.Handler
+	rpc      *jsonrpc.Handler
 	card     *agentcard.Server
 	http     *http.Server
 	listener net.Listener

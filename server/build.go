@@ -97,7 +97,7 @@ func BuildCard(cfg *configs.Config, set *skills.Set, addr, version string) (*age
 		Options: agentcard.Options{
 			Skills: set, Name: c.Name, Description: c.Description, Version: c.Version,
 			Provider:         agentcard.Provider{Organization: c.Provider.Organization, URL: c.Provider.URL},
-			DocumentationURL: c.DocumentationURL, IconURL: c.IconURL, Extended: c.Extended,
+			DocumentationURL: c.DocumentationURL, IconURL: c.IconURL, Extended: c.Extended, Streaming: true,
 			Secured: keys.Declared(), SecurityRequirements: c.SecurityRequirements,
 		},
 		Base: base.Base, Vary: base.Vary(), Mode: agentcard.Variant(c.Mode), MaxAge: c.MaxAge,

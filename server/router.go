@@ -6,6 +6,8 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/go-chi/cors"
+
+	"github.com/skillyard/skillyard/a2a"
 )
 
 // routes is every route of the server, in one place.
@@ -50,6 +52,8 @@ func (a *App) routes() http.Handler {
 		r.Method(http.MethodPost, path, rpc)
 		r.Get(path, notAllowed("POST"))
 	}
+	status := a.rpc.StatusStream(func(r *http.Request) a2a.TaskID { return a2a.TaskID(chi.URLParam(r, "task")) })
+	r.Method(http.MethodGet, "/api/a2a/tasks/{task}/stream", a.authenticate(status))
 	for _, path := range []string{"/skills/{skill}", "/skills/{skill}/"} {
 		r.Post(path, mount(rpc))
 		r.Get(path, notAllowed("POST"))

@@ -36,6 +36,8 @@ type Dialect struct {
 	Methods map[string]Method
 	// AppendError appends the JSON-RPC error object for e: code, message, data.
 	AppendError func(b []byte, e *a2a.Error) []byte
+	// Stream is how the dialect shows a task's events.
+	Stream *StreamForm
 }
 
 // Method is the wire form of one operation.

@@ -25,6 +25,7 @@ func newEMM() *Dialect {
 			"tasks/status": {Op: a2a.OpGet, Decode: decodeStatus, Append: appendStatusResult, NotFound: appendNotFoundEMM},
 		},
 		AppendError: appendErrorEMM,
+		Stream:      streamEMM(),
 	}
 }
 

@@ -17,6 +17,9 @@ type StreamForm struct {
 	// Ends reports whether a stream of the operation (Stream or Subscribe) is over
 	// when the task has reached the state.
 	Ends func(op a2a.Op, s a2a.State) bool
+	// NotFound appends the result that stands for an unknown task; nil if that is an
+	// error.
+	NotFound func(b []byte, id a2a.TaskID) []byte
 }
 
 // streamV1 is the stream form of A2A 1.0 (§3.1.2, §3.1.6, §4.2.3): a StreamResponse
@@ -114,6 +117,16 @@ func streamEMM() *StreamForm {
 			return frame(b, t, a2a.View{})
 		},
 		Ends: func(_ a2a.Op, state a2a.State) bool { return state.Terminal() },
+		NotFound: func(b []byte, id a2a.TaskID) []byte {
+			b = append(b, '{')
+			b = stringMember(b, "taskId", string(id))
+			b = stringMember(b, "status", "not_found")
+			b = append(key(b, "task"), '{')
+			b = stringMember(b, "id", string(id))
+			b = stringMember(b, "taskId", string(id))
+			b = stringMember(b, "status", "not_found")
+			return append(b, "}}"...)
+		},
 	}
 }
 

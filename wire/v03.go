@@ -41,6 +41,7 @@ func newV03() *Dialect {
 			"agent/getAuthenticatedExtendedCard":  {Op: a2a.OpExtendedCard, Decode: decodeNothing},
 		},
 		AppendError: appendErrorV03,
+		Stream:      s.streamV03(),
 	}
 }
 

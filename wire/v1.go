@@ -63,6 +63,7 @@ func newV1() *Dialect {
 			"GetExtendedAgentCard":             {Op: a2a.OpExtendedCard, Decode: decodeNothing},
 		},
 		AppendError: appendErrorV1,
+		Stream:      s.streamV1(),
 	}
 }
 

@@ -20,7 +20,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/skillyard/skillyard/a2a"
+	"github.com/skillyard/skillyard/engine"
 	"github.com/skillyard/skillyard/server/access"
+	"github.com/skillyard/skillyard/server/stream"
 	"github.com/skillyard/skillyard/wire"
 )
 
@@ -30,6 +32,8 @@ type Engine interface {
 	Get(context.Context, a2a.Caller, *a2a.GetRequest) (*a2a.Task, error)
 	List(context.Context, a2a.Caller, *a2a.ListRequest) (*a2a.ListResult, error)
 	Cancel(context.Context, a2a.Caller, *a2a.CancelRequest) (*a2a.Task, error)
+	Stream(context.Context, a2a.Caller, a2a.SkillID, *a2a.SendRequest) (*a2a.Task, *engine.Reader, error)
+	Follow(context.Context, a2a.Scope, a2a.TaskID) (*engine.Reader, *a2a.Task, error)
 }
 
 // Options of a Handler. All but the functions' results are required.
@@ -47,18 +51,32 @@ type Options struct {
 	// ExtendedCard returns the extended agent card for the caller as JSON, in the
 	// dialect's form, or an error that says why there is none.
 	ExtendedCard func(r *http.Request, dialect string) ([]byte, error)
+	// Stream are the times of streams.
+	Stream stream.Options
+	// EnterStream counts an open stream of the caller; leave ends it. An error says
+	// that the caller has too many. It may be nil.
+	EnterStream func(a2a.Caller) (leave func(), err error)
 }
 
 // Handler serves JSON-RPC requests. The skill of the path is access.Record.Mount.
-type Handler struct{ o Options }
+type Handler struct {
+	o Options
+	// buffers holds response buffers; those that grew large are left to the
+	// collector.
+	buffers sync.Pool
+}
+
+const (
+	newBuffer  = 4 << 10
+	keepBuffer = 64 << 10
+)
 
 // New makes a Handler.
-func New(o Options) *Handler { return &Handler{o: o} }
-
-// buffers holds response buffers; those that grew large are left to the collector.
-var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 4096); return &b }}
-
-const keepBuffer = 64 << 10
+func New(o Options) *Handler {
+	h := &Handler{o: o}
+	h.buffers.New = func() any { b := make([]byte, 0, newBuffer); return &b }
+	return h
+}
 
 // ServeHTTP answers one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -71,40 +89,63 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var res any
 	var view a2a.View
 	if err == nil {
-		res, view, err = h.do(r, rec, d, m, env.Params)
+		// The time to send a request is not the time to answer it.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // where it is not supported there is none
+		if m.Op == a2a.OpStream || m.Op == a2a.OpSubscribe {
+			if err = h.stream(w, r, rec, env, d, m); err == nil {
+				return
+			}
+		} else {
+			res, view, err = h.do(r, rec, d, m, env.Params)
+		}
 	}
-	buf := buffers.Get().(*[]byte)
-	b := (*buf)[:0]
+	if err != nil && wantsFrame(r, m, err) {
+		rec.Err = err
+		errorFrame(w, env.ID, d, err)
+		return
+	}
 	status := http.StatusOK
 	var coded *a2a.Error
 	switch {
 	case err == nil:
-		b = wire.AppendResult(b, env.ID, func(b []byte) []byte {
-			if raw, ok := res.([]byte); ok {
-				return append(b, raw...)
-			}
-			return m.Append(b, res, view)
+		h.write(w, status, func(b []byte) []byte {
+			return wire.AppendResult(b, env.ID, func(b []byte) []byte {
+				if raw, ok := res.([]byte); ok {
+					return append(b, raw...)
+				}
+				return m.Append(b, res, view)
+			})
 		})
 	case m.NotFound != nil && errors.As(err, &coded) && coded.Code == a2a.CodeTaskNotFound:
-		b = wire.AppendResult(b, env.ID, func(b []byte) []byte {
-			return m.NotFound(b, a2a.TaskID(coded.Details["taskId"]))
+		h.write(w, status, func(b []byte) []byte {
+			return wire.AppendResult(b, env.ID, func(b []byte) []byte {
+				return m.NotFound(b, a2a.TaskID(coded.Details["taskId"]))
+			})
 		})
 	default:
-		e := a2a.AsError(err)
 		rec.Err = err
-		status = Status(err)
-		setRetryAfter(w, e)
-		b = wire.AppendErrorResponse(b, env.ID, d, e)
+		setRetryAfter(w, a2a.AsError(err))
+		h.writeError(w, Status(err), env.ID, d, err)
 	}
-	b = append(b, '\n')
+}
+
+// write answers with what fill appends to a buffer.
+func (h *Handler) write(w http.ResponseWriter, status int, fill func(b []byte) []byte) {
+	buf := h.buffers.Get().(*[]byte)
+	b := append(fill((*buf)[:0]), '\n')
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
 	w.WriteHeader(status)
 	_, _ = w.Write(b) // a client that is gone reads its task later
 	if cap(b) <= keepBuffer {
 		*buf = b
-		buffers.Put(buf)
+		h.buffers.Put(buf)
 	}
+}
+
+// writeError answers with a JSON-RPC error in the spelling of the dialect.
+func (h *Handler) writeError(w http.ResponseWriter, status int, id []byte, d *wire.Dialect, err error) {
+	h.write(w, status, func(b []byte) []byte { return wire.AppendErrorResponse(b, id, d, a2a.AsError(err)) })
 }
 
 // parse reads the body and finds out what is asked for. The envelope holds the id
@@ -203,10 +244,8 @@ func (h *Handler) do(r *http.Request, rec *access.Record, d *wire.Dialect, m wir
 	case a2a.OpExtendedCard:
 		card, err := h.o.ExtendedCard(r, d.Name)
 		return card, a2a.View{}, err
-	case a2a.OpPushConfig:
-		return nil, a2a.View{}, &a2a.Error{Code: a2a.CodePushNotSupported, Message: "Push Notification is not supported"}
 	default:
-		return nil, a2a.View{}, &a2a.Error{Code: a2a.CodeUnsupportedOperation, Message: "This operation is not supported: the server does not stream."}
+		return nil, a2a.View{}, &a2a.Error{Code: a2a.CodePushNotSupported, Message: "Push Notification is not supported"}
 	}
 }
 
