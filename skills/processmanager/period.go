@@ -26,7 +26,7 @@ func parseDate(s string) (date, bool) {
 
 func (d date) add(days int) date       { return date{d.t.AddDate(0, 0, days)} }
 func (d date) before(e date) bool      { return d.t.Before(e.t) }
-func (d date) daysSince(e date) int    { return int(d.t.Sub(e.t) / (24 * time.Hour)) }
+func (d date) daysSince(e date) int    { return int((d.t.Unix() - e.t.Unix()) / (24 * 60 * 60)) }
 func (d date) String() string          { return d.t.Format(time.DateOnly) }
 func (d date) monday() date            { return d.add(-(int(d.t.Weekday()+6) % 7)) }
 func (d date) weekday() time.Weekday   { return d.t.Weekday() }
