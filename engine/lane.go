@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -8,16 +9,27 @@ import (
 	"github.com/skillyard/skillyard/skills"
 )
 
-// lane is a skill's slots and its queue. The queue holds ids only; the tasks
-// wait in the store.
+// lane is a skill's slots and its queue. The queue holds ids only; the tasks wait
+// in the store.
+//
+// The queue is fair: each caller has a line of its own, bounded by Limits.Queue,
+// and free slots go to the lines in turn. A caller with a thousand waiting tasks
+// delays another's first one by one run, not by a thousand.
 type lane struct {
 	entry *skills.Entry
 
-	mu       sync.Mutex
-	running  int           // guarded by mu; slots taken
-	reserved int           // guarded by mu; places promised to submissions under way
-	waiting  []a2a.TaskID  // guarded by mu; oldest first
-	average  time.Duration // guarded by mu; of the time recent runs took
+	mu      sync.Mutex
+	running int           // guarded by mu; slots taken
+	total   int           // guarded by mu; waiting and reserved, of all lines
+	lines   []*line       // guarded by mu; lines with waiting or reserved places, next in turn first
+	average time.Duration // guarded by mu; of the time recent runs took
+}
+
+// line is one caller's part of a queue.
+type line struct {
+	scope    a2a.Scope
+	reserved int // places promised to submissions under way
+	waiting  []a2a.TaskID
 }
 
 // admission is what a lane grants to a new run.
@@ -29,69 +41,93 @@ const (
 	queued                   // a place in the queue
 )
 
-// admit asks for a slot or a place. What is granted must be given back by
-// finish, enqueue or cancelPlace.
-func (l *lane) admit() admission {
+// admit asks for a slot or a place for a caller. What is granted must be given
+// back by finish, enqueue or cancelPlace.
+func (l *lane) admit(scope a2a.Scope) admission {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.running < l.entry.Limits.Concurrency && len(l.waiting)+l.reserved == 0 {
+	if l.running < l.entry.Limits.Concurrency && l.total == 0 {
 		l.running++
 		return started
 	}
-	if len(l.waiting)+l.reserved >= l.entry.Limits.Queue {
+	limits := l.entry.Limits
+	if q := l.find(scope); q != nil && q.reserved+len(q.waiting) >= limits.Queue || limits.Queue <= 0 || l.total >= limits.QueueTotal {
 		return refused
 	}
-	l.reserved++
+	l.line(scope).reserved++
+	l.total++
 	return queued
 }
 
 // enqueue turns a promised place into a real one.
-func (l *lane) enqueue(id a2a.TaskID) {
+func (l *lane) enqueue(scope a2a.Scope, id a2a.TaskID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.reserved--
-	l.waiting = append(l.waiting, id)
+	q := l.line(scope)
+	q.reserved--
+	q.waiting = append(q.waiting, id)
 }
 
 // requeue adds a run that was in the queue before the process started; it is
-// never refused.
-func (l *lane) requeue(id a2a.TaskID) {
+// never refused. A run that waits already is left where it is.
+func (l *lane) requeue(scope a2a.Scope, id a2a.TaskID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.waiting = append(l.waiting, id)
+	q := l.line(scope)
+	if slices.Contains(q.waiting, id) {
+		return
+	}
+	q.waiting = append(q.waiting, id)
+	l.total++
 }
 
 // cancelPlace gives a promised place back.
-func (l *lane) cancelPlace() {
+func (l *lane) cancelPlace(scope a2a.Scope) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.reserved--
+	q := l.line(scope)
+	q.reserved--
+	l.total--
+	l.tidy(q)
 }
 
 // leave takes a waiting task out of the queue, if it is there.
-func (l *lane) leave(id a2a.TaskID) {
+func (l *lane) leave(scope a2a.Scope, id a2a.TaskID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i, w := range l.waiting {
-		if w == id {
-			l.waiting = append(l.waiting[:i], l.waiting[i+1:]...)
-			return
-		}
+	q := l.find(scope)
+	if q == nil {
+		return
+	}
+	if i := slices.Index(q.waiting, id); i >= 0 {
+		q.waiting = slices.Delete(q.waiting, i, i+1)
+		l.total--
+		l.tidy(q)
 	}
 }
 
-// next takes the oldest waiting task and a slot for it.
+// next takes the task whose turn it is, and a slot for it.
 func (l *lane) next() (a2a.TaskID, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.waiting) == 0 || l.running >= l.entry.Limits.Concurrency {
+	if l.running >= l.entry.Limits.Concurrency {
 		return "", false
 	}
-	id := l.waiting[0]
-	l.waiting[0] = ""
-	l.waiting = l.waiting[1:]
-	l.running++
-	return id, true
+	for i, q := range l.lines {
+		if len(q.waiting) == 0 {
+			continue
+		}
+		id := q.waiting[0]
+		q.waiting[0] = ""
+		q.waiting = q.waiting[1:]
+		l.total--
+		l.running++
+		// The line goes to the end of the turn.
+		l.lines = append(slices.Delete(l.lines, i, i+1), q)
+		l.tidy(q)
+		return id, true
+	}
+	return "", false
 }
 
 // finish gives a slot back after a run that took the given time (0: not a run
@@ -107,15 +143,33 @@ func (l *lane) finish(took time.Duration) {
 }
 
 // place returns a task's place in the queue, 1 being next; 0 if it is not there.
-func (l *lane) place(id a2a.TaskID) int {
+func (l *lane) place(scope a2a.Scope, id a2a.TaskID) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i, w := range l.waiting {
-		if w == id {
-			return i + 1
-		}
+	own := l.find(scope)
+	if own == nil {
+		return 0
 	}
-	return 0
+	rounds := slices.Index(own.waiting, id)
+	if rounds < 0 {
+		return 0
+	}
+	// Before it go: in each full round one of every line that still has one, and in
+	// its own round those of the lines that come earlier in the turn.
+	place, earlier := 1, true
+	for _, q := range l.lines {
+		if q == own {
+			earlier = false
+			place += rounds
+			continue
+		}
+		n := rounds
+		if earlier {
+			n++
+		}
+		place += min(n, len(q.waiting))
+	}
+	return place
 }
 
 // retryAfter guesses when a place will be free: when the queue has moved on by
@@ -125,4 +179,33 @@ func (l *lane) retryAfter() time.Duration {
 	defer l.mu.Unlock()
 	d := l.average / time.Duration(max(1, l.entry.Limits.Concurrency))
 	return min(max(d, time.Second), time.Minute).Round(time.Second)
+}
+
+// find returns the caller's line, or nil. The lock is held.
+func (l *lane) find(scope a2a.Scope) *line {
+	for _, q := range l.lines {
+		if q.scope == scope {
+			return q
+		}
+	}
+	return nil
+}
+
+// line returns the caller's line, a new one at the end if need be. The lock is held.
+func (l *lane) line(scope a2a.Scope) *line {
+	q := l.find(scope)
+	if q == nil {
+		q = &line{scope: scope}
+		l.lines = append(l.lines, q)
+	}
+	return q
+}
+
+// tidy drops a line that nobody stands in. The lock is held.
+func (l *lane) tidy(q *line) {
+	if q.reserved == 0 && len(q.waiting) == 0 {
+		if i := slices.Index(l.lines, q); i >= 0 {
+			l.lines = slices.Delete(l.lines, i, i+1)
+		}
+	}
 }

@@ -36,7 +36,7 @@ func (e *Engine) proceed(ctx context.Context, caller a2a.Caller, req *a2a.SendRe
 	if req.Message.ID == "" {
 		req.Message.ID = newID()
 	}
-	granted := l.admit()
+	granted := l.admit(caller.Scope)
 	if granted == refused {
 		return acc, queueFull(l)
 	}
@@ -64,7 +64,7 @@ func (e *Engine) proceed(ctx context.Context, caller a2a.Caller, req *a2a.SendRe
 		return change(now, run, a2a.Event{Message: &message}, a2a.StatusEvent(a2a.StateSubmitted, nil))
 	})
 	if err != nil {
-		e.giveBack(l, state)
+		e.giveBack(l, scope, state)
 		var coded *a2a.Error
 		if errors.As(err, &coded) {
 			return acc, coded

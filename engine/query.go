@@ -26,7 +26,7 @@ func (e *Engine) Get(ctx context.Context, caller a2a.Caller, req *a2a.GetRequest
 	if err != nil {
 		return nil, storeError(err, req.ID)
 	}
-	return e.placed(t), nil
+	return e.placed(caller.Scope, t), nil
 }
 
 // List returns a page of the caller's tasks, newest status first.
@@ -52,7 +52,7 @@ func (e *Engine) List(ctx context.Context, caller a2a.Caller, req *a2a.ListReque
 	}
 	res := &a2a.ListResult{Tasks: page.Tasks, PageSize: size, TotalSize: page.Total}
 	for i, t := range res.Tasks {
-		res.Tasks[i] = e.placed(t)
+		res.Tasks[i] = e.placed(caller.Scope, t)
 	}
 	if page.More && len(page.Tasks) > 0 {
 		last := page.Tasks[len(page.Tasks)-1]
@@ -93,7 +93,7 @@ func (e *Engine) Cancel(ctx context.Context, caller a2a.Caller, req *a2a.CancelR
 	if r := e.running(req.ID); r != nil {
 		r.stop(skills.ErrCanceled)
 	} else if l := e.lanes[s.Task.Skill]; l != nil {
-		l.leave(req.ID)
+		l.leave(caller.Scope, req.ID)
 	}
 	return s.Task, nil
 }

@@ -71,10 +71,10 @@ func (e *Engine) adopt(ctx context.Context, s taskstore.Stored) {
 	case crashed && s.Run.Attempt >= l.entry.Limits.MaxAttempts:
 		e.giveUp(ctx, s, a2a.CodeInterrupted,
 			fmt.Sprintf("interrupted by a restart; given up after %d attempts", s.Run.Attempt))
-	case l.place(id) == 0:
+	default:
 		// It may just have left the queue, or be about to enter it; a second entry
 		// does no harm, since only one claim succeeds.
-		l.requeue(id)
+		l.requeue(s.Scope, id)
 		e.pump(l)
 	}
 }

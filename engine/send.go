@@ -32,7 +32,7 @@ func (e *Engine) Send(ctx context.Context, caller a2a.Caller, mount a2a.SkillID,
 		return nil, err
 	}
 	if acc.sub == nil {
-		return e.shown(acc.task), nil
+		return e.shown(caller.Scope, acc.task), nil
 	}
 	defer acc.sub.close()
 	return e.wait(ctx, req, caller.Scope, acc)
@@ -46,7 +46,7 @@ func (e *Engine) Stream(ctx context.Context, caller a2a.Caller, mount a2a.SkillI
 	if err != nil {
 		return nil, nil, err
 	}
-	t := e.placed(acc.task)
+	t := e.placed(caller.Scope, acc.task)
 	if acc.sub == nil {
 		return t, nil, nil
 	}
@@ -90,7 +90,7 @@ func (e *Engine) accept(ctx context.Context, caller a2a.Caller, mount a2a.SkillI
 		return e.submit(ctx, s, nil, watch)
 	}
 	l := e.lanes[choice.Entry.Info.ID]
-	granted := l.admit()
+	granted := l.admit(caller.Scope)
 	switch granted {
 	case refused:
 		return accepted{}, queueFull(l)
@@ -174,7 +174,7 @@ func (e *Engine) submit(ctx context.Context, s taskstore.Submission, r *run, wat
 	// The client may leave at any time; what it sent is stored all the same.
 	out, err := e.store.Submit(context.WithoutCancel(ctx), s)
 	if r != nil && (err != nil || out.Existing) {
-		e.giveBack(r.lane, s.Run.State)
+		e.giveBack(r.lane, s.Scope, s.Run.State)
 	}
 	switch {
 	case errors.Is(err, taskstore.ErrForeign):
@@ -220,7 +220,7 @@ func (e *Engine) join(ctx context.Context, scope a2a.Scope, id a2a.TaskID, watch
 // launch starts or queues a run whose task is stored.
 func (e *Engine) launch(r *run, state taskstore.RunState, lease taskstore.Lease) {
 	if state == taskstore.RunQueued {
-		r.lane.enqueue(r.task.ID)
+		r.lane.enqueue(r.caller.Scope, r.task.ID)
 		e.pump(r.lane)
 		return
 	}
@@ -228,9 +228,9 @@ func (e *Engine) launch(r *run, state taskstore.RunState, lease taskstore.Lease)
 }
 
 // giveBack returns what the lane granted for a run that will not be.
-func (e *Engine) giveBack(l *lane, state taskstore.RunState) {
+func (e *Engine) giveBack(l *lane, scope a2a.Scope, state taskstore.RunState) {
 	if state == taskstore.RunQueued {
-		l.cancelPlace()
+		l.cancelPlace(scope)
 		return
 	}
 	l.finish(0)
@@ -247,7 +247,7 @@ func (e *Engine) wait(ctx context.Context, req *a2a.SendRequest, scope a2a.Scope
 		limit = timer.C
 	}
 	for {
-		if res, err := e.settledResult(acc.sub, acc.task); res != nil || err != nil {
+		if res, err := e.settledResult(scope, acc); res != nil || err != nil {
 			return res, err
 		}
 		select {
@@ -269,31 +269,33 @@ func (e *Engine) wait(ctx context.Context, req *a2a.SendRequest, scope a2a.Scope
 	if err != nil {
 		return nil, storeError(err, acc.task.ID)
 	}
-	return e.shown(t), nil
+	return e.shown(scope, t), nil
 }
 
-// settledResult is the answer if the watched task settled after the snapshot
-// since, else nothing. Notices of an earlier turn may still come in: they do not
+// settledResult is the answer if the accepted task has settled since, else
+// nothing. Notices of an earlier turn may still come in: they do not
 // count.
-func (e *Engine) settledResult(sub *subscription, since *a2a.Task) (*a2a.SendResult, error) {
-	switch n := sub.settled(); {
+func (e *Engine) settledResult(scope a2a.Scope, acc accepted) (*a2a.SendResult, error) {
+	switch n := acc.sub.settled(); {
 	case n == nil:
 		return nil, nil
 	case n.reply != nil:
-		return &a2a.SendResult{Message: n.reply, ContextID: since.ContextID}, nil
-	case n.task != nil && n.task.Seq >= since.Seq:
-		return e.shown(n.task), nil
+		return &a2a.SendResult{Message: n.reply, ContextID: acc.task.ContextID}, nil
+	case n.task != nil && n.task.Seq >= acc.task.Seq:
+		return e.shown(scope, n.task), nil
 	case n.err != nil:
-		return nil, storeError(n.err, since.ID)
+		return nil, storeError(n.err, acc.task.ID)
 	}
 	return nil, nil
 }
 
 // shown is a task as an answer.
-func (e *Engine) shown(t *a2a.Task) *a2a.SendResult { return &a2a.SendResult{Task: e.placed(t)} }
+func (e *Engine) shown(scope a2a.Scope, t *a2a.Task) *a2a.SendResult {
+	return &a2a.SendResult{Task: e.placed(scope, t)}
+}
 
 // placed returns the task with its place in the queue, if it waits for a slot.
-func (e *Engine) placed(t *a2a.Task) *a2a.Task {
+func (e *Engine) placed(scope a2a.Scope, t *a2a.Task) *a2a.Task {
 	if t.Status.State != a2a.StateSubmitted {
 		return t
 	}
@@ -301,7 +303,7 @@ func (e *Engine) placed(t *a2a.Task) *a2a.Task {
 	if l == nil {
 		return t
 	}
-	place := l.place(t.ID)
+	place := l.place(scope, t.ID)
 	if place == 0 {
 		return t
 	}

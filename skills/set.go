@@ -37,8 +37,11 @@ const (
 type Limits struct {
 	// Concurrency is how many runs may work at once; default 64.
 	Concurrency int
-	// Queue is how many runs may wait for a slot; default 1000, negative none.
+	// Queue is how many runs of one caller may wait for a slot; default 1000,
+	// negative none. Callers wait in lines of their own, which are served in turn.
 	Queue int
+	// QueueTotal is how many runs of all callers may wait; default 8 times Queue.
+	QueueTotal int
 	// Timeout is how long one run may take; default 60 s, negative no limit.
 	Timeout time.Duration
 	// MaxOutputBytes is how much one task may put out in messages and artifacts,
@@ -55,6 +58,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.Queue == 0 {
 		l.Queue = 1000
+	}
+	if l.QueueTotal == 0 {
+		l.QueueTotal = 8 * l.Queue
 	}
 	if l.Timeout == 0 {
 		l.Timeout = time.Minute
