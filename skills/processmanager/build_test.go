@@ -184,10 +184,10 @@ func TestReport_warnings(t *testing.T) {
 		text   string
 		want   []string
 	}{
-		{"no history", &memory{boards: one}, "", []string{w[warnNoHistory], "1 cards have a due date that is not a date of the form YYYY-MM-DD."}},
-		{"no history of a past week", &memory{boards: one}, "2026-W40", []string{w[warnNoHistory], w[warnPresentState], "1 cards have a due date that is not a date of the form YYYY-MM-DD."}},
+		{"no history", &memory{boards: one}, "", []string{w[warnNoHistory], "Cards with a due date that is not of the form YYYY-MM-DD: 1."}},
+		{"no history of a past week", &memory{boards: one}, "2026-W40", []string{w[warnNoHistory], w[warnPresentState], "Cards with a due date that is not of the form YYYY-MM-DD: 1."}},
 		{"coarse, cut, skipped", &memory{history: boards.History{Recorded: true, Coarse: true, Truncated: true, Skipped: 3}, boards: []boards.Board{board()}}, "",
-			[]string{w[warnCoarse], w[warnTruncated], "3 entries of the history could not be read and are missing."}},
+			[]string{w[warnCoarse], w[warnTruncated], "Entries of the history that could not be read and are missing: 3."}},
 		{"no boards", &memory{}, "", []string{w[warnNoBoards]}},
 		{"future", &memory{history: boards.History{Recorded: true}, boards: []boards.Board{board()}}, "2027-W30", []string{w[warnFuture]}},
 		{"long ago", &memory{history: boards.History{Recorded: true}, boards: []boards.Board{board()}}, "2020-W30", []string{w[warnPresentState]}},

@@ -97,13 +97,13 @@ func english() *words {
 			warnPresentState: "In progress, blocked, overdue and due cards are as of now, not as of the end of the period.",
 			warnCoarse:       "The history comes from snapshots: times are those of the snapshots, and changes in between are not seen.",
 			warnTruncated:    "The history is longer than the limit; its oldest part was left out.",
-			warnSkipped:      "%d entries of the history could not be read and are missing.",
+			warnSkipped:      "Entries of the history that could not be read and are missing: %d.",
 			warnNoBoards:     "There are no boards to report on.",
 			warnBoards:       "There are %d boards, more than one report covers; name boards or a workspace to see the others.",
 			warnFuture:       "The period has not begun yet.",
 			warnTextPeriod:   "The period in the text is longer than %d days; the default period is shown.",
 			warnAssignee:     "No card is assigned to %s.",
-			warnDueDate:      "%d cards have a due date that is not a date of the form YYYY-MM-DD.",
+			warnDueDate:      "Cards with a due date that is not of the form YYYY-MM-DD: %d.",
 		},
 	}
 }
