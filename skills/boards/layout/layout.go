@@ -8,7 +8,7 @@
 //	events/{YYYY-MM-DD}.jsonl        what happened that day (UTC), one event a line
 //
 // Ids are the names in the tree, whatever an object says of itself, so that a
-// copied file is a new card. Objects are read as package boards decodes them. A
+// copied file is a new card; names that begin with a dot are passed over. Objects are read as package boards decodes them. A
 // damaged object makes its board unavailable rather than silently smaller; where
 // boards are only listed, a damaged one is left out and logged.
 package layout
@@ -287,19 +287,20 @@ func readAll[T any](ctx context.Context, s *Source, dir string, decode func(id s
 	return compact(found), nil
 }
 
-// list returns the entries of a folder by name; with ext, only files that end so
-// and whose stem is an id.
+// list returns the entries of a folder by name, without hidden ones; with ext,
+// only files that end so and whose stem is an id.
 func (s *Source) list(ctx context.Context, dir, ext string) ([]Object, error) {
 	objects, err := s.tree.List(ctx, dir, s.opts.MaxObjects)
 	if err != nil {
 		return nil, coded(ctx, "list "+dir, err)
 	}
-	if ext != "" {
-		objects = slices.DeleteFunc(objects, func(o Object) bool {
-			stem, ok := strings.CutSuffix(o.name(), ext)
-			return o.Dir || !ok || boards.CheckID(stem) != nil
-		})
-	}
+	objects = slices.DeleteFunc(objects, func(o Object) bool {
+		if strings.HasPrefix(o.name(), ".") {
+			return true // an editor's, or not yet given its name
+		}
+		stem, ok := strings.CutSuffix(o.name(), ext)
+		return ext != "" && (o.Dir || !ok || boards.CheckID(stem) != nil)
+	})
 	slices.SortFunc(objects, func(a, b Object) int { return strings.Compare(a.Path, b.Path) })
 	return objects, nil
 }

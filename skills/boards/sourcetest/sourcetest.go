@@ -46,6 +46,7 @@ func Sample() Tree {
 		"boards/readme.txt":   "not a board",
 		"boards/bad id.json":  `{"name":"unsafe name"}`,
 		"boards/empty/x.json": `{}`,
+		"boards/.new.json":    `{"name":"hidden"}`,
 
 		"lists/b1/todo.json":  `{"id":"todo","title":"To do","board_id":"b1","position":1}`,
 		"lists/b1/done.json":  `{"title":"Done","position":2}`,
@@ -58,6 +59,7 @@ func Sample() Tree {
 		"cards/b1/c3.json":   `{"title":"Third","list_id":"done","finished":true}`,
 		"cards/b1/lost.json": `{"title":"Lost","list_id":"gone"}`,
 		"cards/b1/notes.txt": "not a card",
+		"cards/b1/.c1.json":  `{"title":"hidden","list_id":"todo"}`,
 		"cards/b5/c1.json":   `{"title":"ok"}`,
 		"cards/b5/c2.json":   `{"title":7}`,
 
