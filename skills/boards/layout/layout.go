@@ -8,9 +8,10 @@
 //	events/{YYYY-MM-DD}.jsonl        what happened that day (UTC), one event a line
 //
 // Ids are the names in the tree, whatever an object says of itself, so that a
-// copied file is a new card; names that begin with a dot are passed over. Objects are read as package boards decodes them. A
-// damaged object makes its board unavailable rather than silently smaller; where
-// boards are only listed, a damaged one is left out and logged.
+// copied file is a new card; names that begin with a dot are passed over. Objects
+// are read as package boards decodes them. A damaged object makes its board
+// unavailable rather than silently smaller; where boards are only listed, a
+// damaged one is left out and logged.
 package layout
 
 import (
