@@ -25,6 +25,7 @@ import (
 // plan is what one run measures.
 type plan struct {
 	root     string        // the repository
+	server   string        // a built skillyard; "" builds one
 	out      string        // where results and scratch data go
 	conns    []int         // numbers of connections
 	rounds   int           // rounds of closed-loop slices
@@ -40,6 +41,7 @@ func main() {
 	var p plan
 	conns := flag.String("conns", "1,32,256", "numbers of connections")
 	flag.StringVar(&p.root, "root", "..", "the repository to build the server from")
+	flag.StringVar(&p.server, "server", "", "a skillyard that is already built, instead of building one")
 	flag.StringVar(&p.out, "out", "results", "directory for results and scratch data; its disk is the one measured")
 	flag.IntVar(&p.rounds, "rounds", 3, "interleaved rounds")
 	flag.DurationVar(&p.warm, "warm", time.Second, "uncounted time before each slice")

@@ -42,11 +42,18 @@ func build(p plan, scratch string) (targets []target, ours string, err error) {
 		bench  = filepath.Join(root, "bench")
 		js     = filepath.Join(bench, "peers", "js")
 		output = func(name string) string { return filepath.Join(scratch, name) }
+		// program is our own.
+		program = output("skillyard")
 	)
+	if p.server != "" {
+		if program, err = filepath.Abs(p.server); err != nil {
+			return nil, "", err
+		}
+	}
 	serve := func(config string) func(addr, data string) []string {
 		file := filepath.Join(root, "configs", "examples", config)
 		return func(addr, data string) []string {
-			return []string{output("skillyard"), "serve", "--config", file, "--addr", addr, "--data", data}
+			return []string{program, "serve", "--config", file, "--addr", addr, "--data", data}
 		}
 	}
 	all := []target{
@@ -67,8 +74,10 @@ func build(p plan, scratch string) (targets []target, ours string, err error) {
 			err = compile(bench, "./floor", output(t.name))
 		case t.name == a2aJS:
 			err = installJS(js)
+		case p.server != "":
+			ours = program
 		case ours == "":
-			ours = output("skillyard")
+			ours = program
 			err = compile(root, "./cmd/skillyard", ours)
 		}
 		if err != nil {
