@@ -117,6 +117,9 @@ func mayMove(from, to State) bool {
 // part of the conversation and joins the history; its words while working are
 // progress, which the next word replaces.
 func (t *Task) applyStatus(e Event) {
+	if t.Status.State.Interrupted() && !e.Status.State.Settled() {
+		t.Turn = t.nextTurn()
+	}
 	t.Status = *e.Status
 	t.Status.At = e.At
 	if t.Status.State.Settled() && t.Status.Message != nil {

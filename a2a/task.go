@@ -99,6 +99,9 @@ type Task struct {
 	// Revision counts how often the task was run again under the same id
 	// (EMM dialect only); 0 for the first run.
 	Revision int `json:"revision,omitempty"`
+	// Turn is the index in History of the user's message that the present run works
+	// on. Leaving a pause moves it to the next one.
+	Turn int `json:"turn,omitempty"`
 	// Fingerprint identifies the request that made this revision, so that a
 	// repeated submit is told from a different one under the same id.
 	Fingerprint string `json:"fingerprint,omitempty"`
@@ -124,6 +127,30 @@ func (t *Task) Clone() *Task {
 	c.Warnings = append([]string(nil), t.Warnings...)
 	return &c
 }
+
+// TurnMessage returns the message the present turn works on; an empty one if there
+// is none.
+func (t *Task) TurnMessage() Message {
+	if t.Turn < len(t.History) {
+		return t.History[t.Turn]
+	}
+	return Message{Role: RoleUser}
+}
+
+// nextTurn returns the index of the first user's message behind the present
+// turn's, or the present one if there is none.
+func (t *Task) nextTurn() int {
+	for i := t.Turn + 1; i < len(t.History); i++ {
+		if t.History[i].Role == RoleUser {
+			return i
+		}
+	}
+	return t.Turn
+}
+
+// Unanswered reports whether the history holds a user's message that no turn has
+// taken up.
+func (t *Task) Unanswered() bool { return t.nextTurn() != t.Turn }
 
 // Now is the time as Skillyard keeps it: UTC, whole milliseconds, so that a
 // stored, sent and compared timestamp are one value (A2A 1.0 §5.6.1).

@@ -19,17 +19,34 @@ type lane struct {
 	entry *skills.Entry
 
 	mu      sync.Mutex
-	running int           // guarded by mu; slots taken
-	total   int           // guarded by mu; waiting and reserved, of all lines
-	lines   []*line       // guarded by mu; lines with waiting or reserved places, next in turn first
-	average time.Duration // guarded by mu; of the time recent runs took
+	running int                   // guarded by mu; slots taken
+	total   int                   // guarded by mu; waiting and reserved, of all lines
+	lines   []*line               // guarded by mu; lines with waiting or reserved places, next in turn first
+	busy    map[conversation]bool // guarded by mu; conversations at work, of a serial skill
+	average time.Duration         // guarded by mu; of the time recent runs took
 }
 
 // line is one caller's part of a queue.
 type line struct {
 	scope    a2a.Scope
 	reserved int // places promised to submissions under way
-	waiting  []a2a.TaskID
+	waiting  []ticket
+}
+
+// ticket is a waiting task.
+type ticket struct {
+	id      a2a.TaskID
+	context a2a.ContextID
+}
+
+// conversation is a context of a caller.
+type conversation struct {
+	scope   a2a.Scope
+	context a2a.ContextID
+}
+
+func (q *line) index(id a2a.TaskID) int {
+	return slices.IndexFunc(q.waiting, func(t ticket) bool { return t.id == id })
 }
 
 // admission is what a lane grants to a new run.
@@ -43,10 +60,10 @@ const (
 
 // admit asks for a slot or a place for a caller. What is granted must be given
 // back by finish, enqueue or cancelPlace.
-func (l *lane) admit(scope a2a.Scope) admission {
+func (l *lane) admit(scope a2a.Scope, context a2a.ContextID) admission {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.running < l.entry.Limits.Concurrency && l.total == 0 {
+	if l.running < l.entry.Limits.Concurrency && l.total == 0 && l.engage(scope, context) {
 		l.running++
 		return started
 	}
@@ -60,24 +77,24 @@ func (l *lane) admit(scope a2a.Scope) admission {
 }
 
 // enqueue turns a promised place into a real one.
-func (l *lane) enqueue(scope a2a.Scope, id a2a.TaskID) {
+func (l *lane) enqueue(scope a2a.Scope, t *a2a.Task) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	q := l.line(scope)
 	q.reserved--
-	q.waiting = append(q.waiting, id)
+	q.waiting = append(q.waiting, ticket{t.ID, t.ContextID})
 }
 
 // requeue adds a run that was in the queue before the process started; it is
 // never refused. A run that waits already is left where it is.
-func (l *lane) requeue(scope a2a.Scope, id a2a.TaskID) {
+func (l *lane) requeue(scope a2a.Scope, t *a2a.Task) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	q := l.line(scope)
-	if slices.Contains(q.waiting, id) {
+	if q.index(t.ID) >= 0 {
 		return
 	}
-	q.waiting = append(q.waiting, id)
+	q.waiting = append(q.waiting, ticket{t.ID, t.ContextID})
 	l.total++
 }
 
@@ -99,7 +116,7 @@ func (l *lane) leave(scope a2a.Scope, id a2a.TaskID) {
 	if q == nil {
 		return
 	}
-	if i := slices.Index(q.waiting, id); i >= 0 {
+	if i := q.index(id); i >= 0 {
 		q.waiting = slices.Delete(q.waiting, i, i+1)
 		l.total--
 		l.tidy(q)
@@ -107,35 +124,53 @@ func (l *lane) leave(scope a2a.Scope, id a2a.TaskID) {
 }
 
 // next takes the task whose turn it is, and a slot for it.
-func (l *lane) next() (a2a.TaskID, bool) {
+func (l *lane) next() (a2a.TaskID, a2a.Scope, a2a.ContextID, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.running >= l.entry.Limits.Concurrency {
-		return "", false
+		return "", a2a.Scope{}, "", false
 	}
 	for i, q := range l.lines {
-		if len(q.waiting) == 0 {
-			continue
+		for k, t := range q.waiting {
+			if !l.engage(q.scope, t.context) {
+				continue // an earlier task of its conversation is at work
+			}
+			q.waiting = slices.Delete(q.waiting, k, k+1)
+			l.total--
+			l.running++
+			// The line goes to the end of the turn.
+			l.lines = append(slices.Delete(l.lines, i, i+1), q)
+			l.tidy(q)
+			return t.id, q.scope, t.context, true
 		}
-		id := q.waiting[0]
-		q.waiting[0] = ""
-		q.waiting = q.waiting[1:]
-		l.total--
-		l.running++
-		// The line goes to the end of the turn.
-		l.lines = append(slices.Delete(l.lines, i, i+1), q)
-		l.tidy(q)
-		return id, true
 	}
-	return "", false
+	return "", a2a.Scope{}, "", false
+}
+
+// engage marks a conversation as at work. It reports false if it is already, which
+// only matters to a serial skill. The lock is held.
+func (l *lane) engage(scope a2a.Scope, context a2a.ContextID) bool {
+	if !l.entry.Serial {
+		return true
+	}
+	c := conversation{scope, context}
+	if l.busy[c] {
+		return false
+	}
+	if l.busy == nil {
+		l.busy = make(map[conversation]bool)
+	}
+	l.busy[c] = true
+	return true
 }
 
 // finish gives a slot back after a run that took the given time (0: not a run
 // worth counting).
-func (l *lane) finish(took time.Duration) {
+func (l *lane) finish(scope a2a.Scope, context a2a.ContextID, took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.running--
+	delete(l.busy, conversation{scope, context})
 	if took > 0 {
 		// A moving average over about the last eight runs.
 		l.average += (took - l.average) / 8
@@ -150,7 +185,7 @@ func (l *lane) place(scope a2a.Scope, id a2a.TaskID) int {
 	if own == nil {
 		return 0
 	}
-	rounds := slices.Index(own.waiting, id)
+	rounds := own.index(id)
 	if rounds < 0 {
 		return 0
 	}

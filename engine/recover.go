@@ -64,6 +64,8 @@ func (e *Engine) adopt(ctx context.Context, s taskstore.Stored) {
 	l := e.lanes[s.Task.Skill]
 	crashed := s.Run.State == taskstore.RunRunning
 	switch {
+	case s.Run.State == taskstore.RunWaiting:
+		e.expire(ctx, s.Scope, id)
 	case l == nil:
 		e.giveUp(ctx, s, a2a.CodeUnknownSkill, fmt.Sprintf("skill %q is no longer offered", s.Task.Skill))
 	case crashed && l.entry.Retry != skills.RetryOnCrash:
@@ -74,7 +76,7 @@ func (e *Engine) adopt(ctx context.Context, s taskstore.Stored) {
 	default:
 		// It may just have left the queue, or be about to enter it; a second entry
 		// does no harm, since only one claim succeeds.
-		l.requeue(s.Scope, id)
+		l.requeue(s.Scope, s.Task)
 		e.pump(l)
 	}
 }
@@ -101,7 +103,7 @@ func (e *Engine) giveUp(ctx context.Context, s taskstore.Stored, code a2a.Code, 
 var errMoved = errors.New("run has moved on")
 
 // takeUp claims a waiting run and starts it on a slot already taken.
-func (e *Engine) takeUp(l *lane, id a2a.TaskID) {
+func (e *Engine) takeUp(l *lane, id a2a.TaskID, scope a2a.Scope, conversation a2a.ContextID) {
 	now := time.Now()
 	s, err := e.store.Claim(context.Background(), id, e.holder, now, now.Add(e.opts.Lease))
 	if err != nil {
@@ -109,11 +111,11 @@ func (e *Engine) takeUp(l *lane, id a2a.TaskID) {
 		if !isNotFound(err) && !isClosed(err) {
 			e.log.Error().Err(err).Str("task_id", string(id)).Msg("claim run")
 		}
-		l.finish(0)
+		l.finish(scope, conversation, 0)
 		e.pump(l)
 		return
 	}
-	message := lastUserMessage(s.Task)
+	message := s.Task.TurnMessage()
 	r := &run{
 		lane: l, task: s.Task, message: message, attempt: s.Run.Attempt, resume: s.Run.Resume,
 		caller: a2a.Caller{Scope: s.Scope, Name: s.Scope.Owner},
@@ -125,16 +127,6 @@ func (e *Engine) takeUp(l *lane, id a2a.TaskID) {
 		r.failEarly = err
 	}
 	e.start(r, s.Lease)
-}
-
-// lastUserMessage is the message of the present turn.
-func lastUserMessage(t *a2a.Task) a2a.Message {
-	for i := len(t.History) - 1; i >= 0; i-- {
-		if t.History[i].Role == a2a.RoleUser {
-			return t.History[i]
-		}
-	}
-	return a2a.Message{Role: a2a.RoleUser}
 }
 
 // change makes a Change that adds the events to a task: numbered, dated, and

@@ -18,6 +18,9 @@ import (
 // errOutput is the cause of a run that put out more than its skill may.
 var errOutput = errors.New("output limit exceeded")
 
+// forever is a time no run lasts.
+const forever = 100 * 365 * 24 * time.Hour
+
 // run is one execution of a skill in this process.
 type run struct {
 	engine  *Engine
@@ -56,11 +59,11 @@ func (r *run) stop(cause error) { r.cancel(cause) }
 func (e *Engine) start(r *run, lease taskstore.Lease) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	r.cancel, r.engine, r.began = cancel, e, time.Now()
-	r.journal = newJournal(e, lease, r.task, func(err error) { cancel(err) })
+	r.journal = newJournal(r, lease)
 	if !e.begin(r) {
 		cancel(skills.ErrStopping)
 		r.handBack()
-		r.lane.finish(0)
+		r.leaveSlot(0)
 		return
 	}
 	go r.work(ctx)
@@ -70,10 +73,12 @@ func (e *Engine) start(r *run, lease taskstore.Lease) {
 func (r *run) work(ctx context.Context) {
 	e, entry := r.engine, r.lane.entry
 	defer r.cancel(nil)
-	if d := entry.Limits.Timeout; d > 0 {
-		timer := time.AfterFunc(d, func() { r.cancel(skills.ErrTimeout) })
-		defer timer.Stop()
+	limit := entry.Limits.Timeout
+	if limit < 0 {
+		limit = forever
 	}
+	timer := time.AfterFunc(limit, func() { r.cancel(skills.ErrTimeout) })
+	defer timer.Stop()
 	// A skill that was told to stop has the grace time to return; then it is let
 	// go: the task ends, the slot is free, and what it still emits is refused.
 	watch := context.AfterFunc(ctx, func() {
@@ -85,7 +90,27 @@ func (r *run) work(ctx context.Context) {
 		r.over(ctx, err, false)
 		return
 	}
-	r.over(ctx, r.call(ctx), false)
+	for {
+		err := r.call(ctx)
+		if err != nil || !r.nextTurn() {
+			r.over(ctx, err, false)
+			return
+		}
+		timer.Reset(limit)
+	}
+}
+
+// nextTurn goes on with a message that came while the skill was at work, if the
+// skill has paused since.
+func (r *run) nextTurn() bool {
+	task, resume, ok := r.journal.takeTurn()
+	if !ok {
+		return false
+	}
+	r.task, r.resume, r.attempt = task, resume, 1
+	r.message = task.TurnMessage()
+	r.input, r.failEarly = r.lane.entry.Mapper.In(r.message)
+	return true
 }
 
 // announce says that work has begun. It is not written by itself unless the
@@ -110,7 +135,8 @@ func (r *run) over(ctx context.Context, err error, letGo bool) {
 			Msg("skill ignores its cancellation; let go")
 	}
 	r.settle(ctx, err)
-	r.lane.finish(time.Since(r.began))
+	r.watchPause()
+	r.leaveSlot(time.Since(r.began))
 	r.engine.pump(r.lane)
 	r.engine.end(r)
 }
@@ -250,20 +276,40 @@ func interrupted() a2a.Event {
 	return ev
 }
 
+// watchPause sees to it that a pause with a deadline ends in time. After a restart
+// the sweep does that.
+func (r *run) watchPause() {
+	e, until := r.engine, r.journal.deadline()
+	if until.IsZero() {
+		return
+	}
+	time.AfterFunc(time.Until(until), func() {
+		if !e.enter() {
+			return
+		}
+		defer e.work.Done()
+		e.expire(context.Background(), r.caller.Scope, r.id())
+	})
+}
+
+func (r *run) leaveSlot(took time.Duration) {
+	r.lane.finish(r.caller.Scope, r.task.ContextID, took)
+}
+
 // pump starts waiting runs while there are free slots.
 func (e *Engine) pump(l *lane) {
 	for {
-		id, ok := l.next()
+		id, scope, conversation, ok := l.next()
 		if !ok {
 			return
 		}
 		if !e.enter() {
-			l.finish(0)
+			l.finish(scope, conversation, 0)
 			return // they stay queued in the store
 		}
 		go func() {
 			defer e.work.Done()
-			e.takeUp(l, id)
+			e.takeUp(l, id, scope, conversation)
 		}()
 	}
 }

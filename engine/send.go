@@ -90,7 +90,7 @@ func (e *Engine) accept(ctx context.Context, caller a2a.Caller, mount a2a.SkillI
 		return e.submit(ctx, s, nil, watch)
 	}
 	l := e.lanes[choice.Entry.Info.ID]
-	granted := l.admit(caller.Scope)
+	granted := l.admit(caller.Scope, s.Task.ContextID)
 	switch granted {
 	case refused:
 		return accepted{}, queueFull(l)
@@ -174,7 +174,7 @@ func (e *Engine) submit(ctx context.Context, s taskstore.Submission, r *run, wat
 	// The client may leave at any time; what it sent is stored all the same.
 	out, err := e.store.Submit(context.WithoutCancel(ctx), s)
 	if r != nil && (err != nil || out.Existing) {
-		e.giveBack(r.lane, s.Scope, s.Run.State)
+		e.giveBack(r.lane, s.Scope, s.Task.ContextID, s.Run.State)
 	}
 	switch {
 	case errors.Is(err, taskstore.ErrForeign):
@@ -220,7 +220,7 @@ func (e *Engine) join(ctx context.Context, scope a2a.Scope, id a2a.TaskID, watch
 // launch starts or queues a run whose task is stored.
 func (e *Engine) launch(r *run, state taskstore.RunState, lease taskstore.Lease) {
 	if state == taskstore.RunQueued {
-		r.lane.enqueue(r.caller.Scope, r.task.ID)
+		r.lane.enqueue(r.caller.Scope, r.task)
 		e.pump(r.lane)
 		return
 	}
@@ -228,12 +228,12 @@ func (e *Engine) launch(r *run, state taskstore.RunState, lease taskstore.Lease)
 }
 
 // giveBack returns what the lane granted for a run that will not be.
-func (e *Engine) giveBack(l *lane, scope a2a.Scope, state taskstore.RunState) {
+func (e *Engine) giveBack(l *lane, scope a2a.Scope, context a2a.ContextID, state taskstore.RunState) {
 	if state == taskstore.RunQueued {
 		l.cancelPlace(scope)
 		return
 	}
-	l.finish(0)
+	l.finish(scope, context, 0)
 	e.pump(l)
 }
 

@@ -33,6 +33,18 @@ const (
 	RetryOnCrash Retry = "on_crash"
 )
 
+// Busy says what happens to a message for a task that is at work.
+type Busy string
+
+// The policies for a busy task.
+const (
+	// BusyRefuse refuses the message (unsupported_operation).
+	BusyRefuse Busy = "refuse"
+	// BusyQueue keeps it: it answers the task's next pause. If the task ends
+	// without one, the message stays in its history.
+	BusyQueue Busy = "queue"
+)
+
 // Limits bound a skill. The zero value of a field takes the default named there.
 type Limits struct {
 	// Concurrency is how many runs may work at once; default 64.
@@ -81,6 +93,16 @@ type Entry struct {
 	Mapper mappers.Mapper
 	Limits Limits
 	Retry  Retry
+	// Busy says what happens to a message for a task that is at work; default
+	// BusyRefuse.
+	Busy Busy
+	// Serial runs the tasks of one conversation (context) one after the other.
+	Serial bool
+	// AnswerWithin is how long a task waits for its client at a pause; then
+	// DefaultAnswer is taken as the answer, or the task fails if that is "". 0 waits
+	// for ever.
+	AnswerWithin  time.Duration
+	DefaultAnswer string
 	// StrictInput refuses parts whose media type is not among the input modes
 	// (content_type_not_supported) before a task is made.
 	StrictInput bool
@@ -113,6 +135,9 @@ func NewSet(def a2a.SkillID, entries ...Entry) (*Set, error) {
 		e.Limits = e.Limits.withDefaults()
 		if e.Retry == "" {
 			e.Retry = RetryNever
+		}
+		if e.Busy == "" {
+			e.Busy = BusyRefuse
 		}
 		entry := e
 		s.entries = append(s.entries, &entry)

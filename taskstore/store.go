@@ -60,8 +60,9 @@ const (
 // Run is the execution side of a task. It is never shown to clients.
 type Run struct {
 	State RunState
-	// Holder is the process that runs it, Until when its lease ends. Both are
-	// zero unless State is RunRunning.
+	// Holder is the process that runs it, Until when its lease ends; of a RunWaiting
+	// run Until is when its client has to have answered, if ever. Both are zero
+	// otherwise.
 	Holder string
 	Until  time.Time
 	// Fence grows with every change of hands; a write under an older fence is
@@ -133,6 +134,9 @@ type Append struct {
 	// Run is the run's state afterwards: RunRunning to go on, RunEnded,
 	// RunWaiting, or RunQueued to hand it back.
 	Run RunState
+	// Until is the time by which the client has to answer, with RunWaiting; zero
+	// waits for ever.
+	Until time.Time
 	// Resume replaces the run's resume data if it is not nil.
 	Resume json.RawMessage
 	// Discard deletes the task with its whole log instead (a skill that answered
@@ -218,7 +222,8 @@ type Store interface {
 	Renew(ctx context.Context, holder string, until time.Time) error
 
 	// Open returns the runs somebody should act on, oldest first: queued ones,
-	// and running ones whose lease ended before now. after is the Lease.Row of
+	// running ones whose lease ended before now, and waiting ones whose client
+	// should have answered before now. after is the Lease.Row of
 	// the last one already seen (0 at first).
 	Open(ctx context.Context, now time.Time, after int64, limit int) ([]Stored, error)
 

@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -23,7 +23,8 @@ var errEnded = errors.New("run has ended")
 type journal struct {
 	engine *Engine
 	lease  taskstore.Lease
-	lost   func(error) // called once, when a write fails
+	lost   context.CancelCauseFunc // called once, when a write fails
+	wait   time.Duration           // how long a pause may last; 0 for ever
 
 	mu      sync.Mutex
 	wrote   *sync.Cond // on mu; signalled after each write
@@ -31,10 +32,14 @@ type journal struct {
 	pending []a2a.Event
 	size    int64 // guarded by mu; bytes in pending, roughly
 	total   int64 // guarded by mu; bytes emitted in this run, roughly
+	stored  int64 // guarded by mu; Seq of the last event on disk
 	since   int   // guarded by mu; events since the last stored snapshot
 	// state is what the pending events make of the run.
 	state    taskstore.RunState // guarded by mu
 	resume   []byte             // guarded by mu; resume data to store
+	saved    []byte             // guarded by mu; the latest resume data
+	turn     bool               // guarded by mu; the next turn is to be taken
+	until    time.Time          // guarded by mu; when a pause has to be answered
 	discard  *a2a.Message       // guarded by mu; answer that replaces the task
 	writing  bool               // guarded by mu
 	timed    bool               // guarded by mu; a timer will flush
@@ -44,8 +49,11 @@ type journal struct {
 	err      error              // guarded by mu; sticky
 }
 
-func newJournal(e *Engine, lease taskstore.Lease, task *a2a.Task, lost func(error)) *journal {
-	j := &journal{engine: e, lease: lease, lost: lost, live: task.Clone(), state: taskstore.RunRunning}
+func newJournal(r *run, lease taskstore.Lease) *journal {
+	j := &journal{
+		engine: r.engine, lease: lease, lost: r.cancel, wait: r.lane.entry.AnswerWithin,
+		live: r.task.Clone(), stored: r.task.Seq, saved: r.resume, state: taskstore.RunRunning,
+	}
 	j.wrote = sync.NewCond(&j.mu)
 	return j
 }
@@ -124,8 +132,15 @@ func (j *journal) addLocked(ev a2a.Event) error {
 		switch {
 		case ev.Status.State.Terminal():
 			j.final, j.state = true, taskstore.RunEnded
+		case ev.Status.State.Interrupted() && j.live.Unanswered():
+			// The answer is there already: go on with it, in the same run.
+			j.turn = true
+			return j.addLocked(a2a.StatusEvent(a2a.StateWorking, nil))
 		case ev.Status.State.Interrupted():
 			j.final, j.state = true, taskstore.RunWaiting
+			if j.wait > 0 {
+				j.until = ev.At.Add(j.wait)
+			}
 		}
 	}
 	return nil
@@ -157,7 +172,7 @@ func (j *journal) save(resume []byte) error {
 	if resume == nil {
 		resume = []byte("null")
 	}
-	j.resume = resume
+	j.resume, j.saved = resume, resume
 	for j.resume != nil || j.writing {
 		if j.err != nil {
 			return j.err
@@ -169,6 +184,43 @@ func (j *journal) save(resume []byte) error {
 		j.wrote.Wait()
 	}
 	return j.err
+}
+
+// deliver adds a user's message to the log while the skill is at work, and returns
+// the task with it when that is on disk.
+func (j *journal) deliver(m a2a.Message) (*a2a.Task, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.admitLocked(); err != nil {
+		return nil, err
+	}
+	if err := j.addLocked(a2a.Event{Message: &m}); err != nil {
+		return nil, err
+	}
+	task := j.live.Clone()
+	for j.stored < task.Seq {
+		if j.err != nil {
+			return nil, j.err
+		}
+		if !j.writing {
+			j.writeLocked()
+			continue
+		}
+		j.wrote.Wait()
+	}
+	return task, nil
+}
+
+// takeTurn returns the task at the start of its next turn and the resume data, if
+// a message waits for the skill.
+func (j *journal) takeTurn() (*a2a.Task, []byte, bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.turn || j.final || j.err != nil {
+		return nil, nil, false
+	}
+	j.turn = false
+	return j.live.Clone(), j.saved, true
 }
 
 // reply ends the run with a message instead of a task, if nothing was put out.
@@ -203,6 +255,17 @@ func (j *journal) outcome() (final bool, err error) {
 	return j.final, j.err
 }
 
+// deadline returns when the pause that ended the run has to be answered; zero if
+// it need not be.
+func (j *journal) deadline() time.Time {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.finished || j.err != nil {
+		return time.Time{}
+	}
+	return j.until
+}
+
 // scheduleLocked sees to it that pending events are written soon.
 func (j *journal) scheduleLocked() {
 	if j.timed || j.writing {
@@ -233,7 +296,7 @@ func (j *journal) flush() {
 // call and takes it back.
 func (j *journal) writeLocked() {
 	events := j.pending
-	a := taskstore.Append{Lease: j.lease, Events: events, Run: j.state, Resume: j.resume}
+	a := taskstore.Append{Lease: j.lease, Events: events, Run: j.state, Resume: j.resume, Until: j.until}
 	final := j.final
 	switch {
 	case j.discard != nil:
@@ -278,65 +341,11 @@ func (j *journal) written(n notice, final bool, err error) {
 	if final {
 		j.finished = true
 	}
+	if k := len(n.events); k > 0 && err == nil {
+		j.stored = n.events[k-1].Seq
+	}
 	j.wrote.Broadcast()
 	if j.err == nil && !j.final && len(j.pending) > 0 {
 		j.scheduleLocked()
 	}
-}
-
-// snapshotAfter is how many events may lie on top of the stored snapshot: enough
-// to make a stream cheap, and never so many that a read costs more than the task
-// itself. Growing with the log keeps the cost of a chunk flat.
-func snapshotAfter(seq int64) int { return max(64, int(seq)/2) }
-
-func hasStatus(events []a2a.Event) bool {
-	for i := range events {
-		if events[i].Status != nil {
-			return true
-		}
-	}
-	return false
-}
-
-// checkJSON refuses raw JSON that is none: it would break every answer it is in.
-func checkJSON(e *a2a.Event) error {
-	var parts []a2a.Part
-	var metadata []byte
-	switch {
-	case e.Status != nil && e.Status.Message != nil:
-		parts, metadata = e.Status.Message.Parts, e.Status.Message.Metadata
-	case e.Artifact != nil:
-		parts, metadata = e.Artifact.Artifact.Parts, e.Artifact.Artifact.Metadata
-	}
-	if metadata != nil && !json.Valid(metadata) {
-		return errors.New("emit: metadata is not JSON")
-	}
-	for _, p := range parts {
-		if p.Kind == a2a.PartData && !json.Valid(p.Data) || p.Metadata != nil && !json.Valid(p.Metadata) {
-			return errors.New("emit: a part's data or metadata is not JSON")
-		}
-	}
-	return nil
-}
-
-// eventSize is roughly how many bytes an event takes.
-func eventSize(e *a2a.Event) int64 {
-	const overhead = 64
-	n := int64(overhead)
-	parts := func(ps []a2a.Part) {
-		for _, p := range ps {
-			n += int64(len(p.Text) + len(p.Raw) + len(p.URL) + len(p.Data) + len(p.Metadata) + overhead)
-		}
-	}
-	switch {
-	case e.Status != nil && e.Status.Message != nil:
-		parts(e.Status.Message.Parts)
-		n += int64(len(e.Status.Message.Metadata))
-	case e.Artifact != nil:
-		parts(e.Artifact.Artifact.Parts)
-		n += int64(len(e.Artifact.Artifact.Metadata))
-	case e.Message != nil:
-		parts(e.Message.Parts)
-	}
-	return n
 }
