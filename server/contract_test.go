@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/uuid"
 
 	"github.com/skillyard/skillyard/server/servertest"
 )
@@ -30,18 +29,31 @@ type submitCase struct {
 // default configuration and its demo boards.
 func TestContract_Submit(t *testing.T) {
 	s := plain(t)
-	for _, row := range slices.Concat(skillRows(), boardRows(), inputRows()) {
+	rows := slices.Concat(skillRows(), boardRows(), inputRows(), reportRows(), taskIDRows(), serverRows())
+	slices.SortFunc(rows, func(a, b submitRow) int { return a.number - b.number })
+	for i, row := range rows {
+		if row.number != i+1 {
+			t.Fatalf("got row %d, want row %d", row.number, i+1)
+		}
 		t.Run(fmt.Sprintf("row_%02d", row.number), func(t *testing.T) {
 			for _, tc := range row.cases {
 				t.Run("", func(t *testing.T) { tc.run(t, s) })
 			}
+			if row.run != nil {
+				row.run(t, s)
+			}
 		})
+	}
+	if len(rows) != 37 {
+		t.Errorf("got %d rows, want 37", len(rows))
 	}
 }
 
+// submitRow is a row of the table: requests to one server, or more than that.
 type submitRow struct {
 	number int
 	cases  []submitCase
+	run    func(*testing.T, *servertest.Server)
 }
 
 const (
@@ -61,14 +73,14 @@ func skillRows() []submitRow {
 		}
 	}
 	return []submitRow{
-		{1, []submitCase{
+		{number: 1, cases: []submitCase{
 			report(""), report(`"skillId":null,`), report(`"skillId":"",`), report(`"skillId":0,`),
 			report(`"skillId":false,`), report(`"skillId":[],`), report(`"skillId":{},`),
 		}},
-		{2, []submitCase{report(`"skillId":"weekly_report",`)}},
-		{3, []submitCase{{params: listBoard(textPart("roadmap")), skill: "list_board", board: "roadmap"}}},
-		{4, []submitCase{unknown(`" list_board"`), unknown(`"LIST_BOARD"`), unknown(`5`), unknown(`["list_board"]`), unknown(`"foo"`)}},
-		{34, []submitCase{{
+		{number: 2, cases: []submitCase{report(`"skillId":"weekly_report",`)}},
+		{number: 3, cases: []submitCase{{params: listBoard(textPart("roadmap")), skill: "list_board", board: "roadmap"}}},
+		{number: 4, cases: []submitCase{unknown(`" list_board"`), unknown(`"LIST_BOARD"`), unknown(`5`), unknown(`["list_board"]`), unknown(`"foo"`)}},
+		{number: 34, cases: []submitCase{{
 			params: `{"message":{"role":"user","parts":[` + textPart(`{"operation":"list_board","board_id":"roadmap"}`) + `]}}`,
 			skill:  "weekly_report", code: invalid,
 			fails: `operation "list_board" is not supported by skill weekly_report; set skillId to "list_board"`,
@@ -94,30 +106,30 @@ func boardRows() []submitRow {
 	warned.warns = []string{`"x"`}
 	const typed = "board_id must be a string"
 	return []submitRow{
-		{5, []submitCase{ok(textPart(`{"operation":"list_board","board_id":"roadmap"}`))}},
-		{6, []submitCase{ok(textPart("roadmap"))}},
-		{7, []submitCase{ok(textPart(" roadmap \n"))}},
-		{8, []submitCase{ok(textPart(` {"board_id":"roadmap"}`)), ok(textPart("\n\t" + `{"board_id":" roadmap"}` + "\n"))}},
-		{9, []submitCase{
+		{number: 5, cases: []submitCase{ok(textPart(`{"operation":"list_board","board_id":"roadmap"}`))}},
+		{number: 6, cases: []submitCase{ok(textPart("roadmap"))}},
+		{number: 7, cases: []submitCase{ok(textPart(" roadmap \n"))}},
+		{number: 8, cases: []submitCase{ok(textPart(` {"board_id":"roadmap"}`)), ok(textPart("\n\t" + `{"board_id":" roadmap"}` + "\n"))}},
+		{number: 9, cases: []submitCase{
 			fails(required, textPart("")), fails(required), fails(required, textPart("{}")),
 			fails(required, textPart(`{"board_id":null}`)), fails(required, textPart(`{"board_id":""}`)),
 		}},
-		{10, []submitCase{warned}},
-		{11, []submitCase{
+		{number: 10, cases: []submitCase{warned}},
+		{number: 11, cases: []submitCase{
 			five, fails(typed, textPart(`{"board_id":["roadmap"]}`)), fails(typed, textPart(`{"board_id":{}}`)),
 			fails(typed, textPart(`{"board_id":true}`)),
 		}},
-		{12, []submitCase{
+		{number: 12, cases: []submitCase{
 			fails(`operation "delete_board" is not supported by skill list_board`, textPart(`{"operation":"delete_board","board_id":"roadmap"}`)),
 			fails(`operation "list_boards" is not supported by skill list_board`, textPart(`{"operation":"list_boards","board_id":"roadmap"}`)),
 		}},
-		{13, []submitCase{ok(textPart(`{"operation":null,"board_id":"roadmap"}`))}},
-		{14, []submitCase{
+		{number: 13, cases: []submitCase{ok(textPart(`{"operation":null,"board_id":"roadmap"}`))}},
+		{number: 14, cases: []submitCase{
 			ok(textPart("platform"), textPart("roadmap")), ok(textPart(`{"board_id":"platform"}`), textPart("roadmap")),
 			ok(textPart("platform"), textPart(`{"board_id":"roadmap"}`)),
 		}},
-		{15, []submitCase{ok(textPart(`{"board_id":"roadmap"}`), textPart(`{"board_id":null}`)), ok(textPart("roadmap"), textPart(`{}`))}},
-		{22, []submitCase{missing("b9"), missing("../workspaces/acme"), missing("..")}},
+		{number: 15, cases: []submitCase{ok(textPart(`{"board_id":"roadmap"}`), textPart(`{"board_id":null}`)), ok(textPart("roadmap"), textPart(`{}`))}},
+		{number: 22, cases: []submitCase{missing("b9"), missing("../workspaces/acme"), missing("..")}},
 	}
 }
 
@@ -136,26 +148,26 @@ func inputRows() []submitRow {
 	withImage := ok(textPart("roadmap"), image)
 	withImage.warns = []string{"file"}
 	return []submitRow{
-		{16, []submitCase{
+		{number: 16, cases: []submitCase{
 			{params: listBoard(textPart(`["roadmap"]`)), skill: "list_board", code: invalid, fails: "message.parts[0].text must be a JSON object or a bare id, not an array"},
 			ok(textPart(`"roadmap"`)), fails(required, textPart("null")),
 		}},
-		{17, []submitCase{
-			fails(syntax+"unexpected end at line 1, column 19", textPart(`{"board_id":"b-1"`+"\n ")),
+		{number: 17, cases: []submitCase{
+			fails(syntax+"unexpected end at line 1, column 18", textPart(`{"board_id":"b-1"`+"\n ")),
 			fails(syntax+"text after the end of the object at line 1, column 22", textPart(`{"board_id":"b-001"} tail`)),
 			fails(syntax+"unexpected character at line 1, column 13", textPart(`{"board_id":roadmap}`)),
 		}},
-		{18, []submitCase{ok(textPart(`{"board_id":"platform","board_id":"roadmap"}`))}},
-		{19, []submitCase{
+		{number: 18, cases: []submitCase{ok(textPart(`{"board_id":"platform","board_id":"roadmap"}`))}},
+		{number: 19, cases: []submitCase{
 			ok(`{"type":"text","text":"roadmap"}`), ok(`{"kind":"text","text":"roadmap"}`), ok(`{"text":"roadmap"}`),
 		}},
-		{20, []submitCase{
+		{number: 20, cases: []submitCase{
 			ok(`{"kind":"data","data":{"board_id":"roadmap"}}`),
 			ok(textPart("platform"), `{"type":"data","data":{"board_id":"roadmap"}}`),
 			ok(`{"type":"data","data":{"board_id":"platform"}}`, textPart("roadmap")),
 		}},
-		{21, []submitCase{withFile, withImage, fails(required, file), fails(required, image)}},
-		{24, []submitCase{
+		{number: 21, cases: []submitCase{withFile, withImage, fails(required, file), fails(required, image)}},
+		{number: 24, cases: []submitCase{
 			fails(required), {params: `{"skillId":"list_board"}`, skill: "list_board", fails: required, code: invalid},
 			{params: `{"skillId":"list_board","message":null}`, skill: "list_board", fails: required, code: invalid},
 			{params: `{}`, skill: "weekly_report"}, {params: `null`, skill: "weekly_report"},
@@ -321,21 +333,4 @@ func TestContract_Status(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	})
-}
-
-// TestContract_NewIDs is row 25: the server chooses an id where the client does not.
-func TestContract_NewIDs(t *testing.T) {
-	s := plain(t)
-	seen := map[string]bool{}
-	for _, member := range []string{"", `"taskId":null,`, `"taskId":"",`} {
-		a := submit(t, s, `{`+member+`"skillId":"list_workspaces"}`)
-		id, err := uuid.Parse(taskID(a))
-		if err != nil || id.Version() != 4 {
-			t.Errorf("got id %q, want a UUIDv4", taskID(a))
-		}
-		if seen[taskID(a)] {
-			t.Errorf("id %s was given twice", id)
-		}
-		seen[taskID(a)] = true
-	}
 }

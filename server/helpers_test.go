@@ -285,7 +285,7 @@ func texts(v any) string {
 }
 
 func clip(b []byte) string {
-	const most = 1500
+	const most = 600
 	if len(b) > most {
 		return string(b[:most]) + "…"
 	}
@@ -327,3 +327,10 @@ func (l *logBuffer) lines(t testing.TB, msg string) (lines []map[string]any) {
 
 // timestamp is a time as every dialect shows it: RFC 3339, UTC, milliseconds.
 var timestamp = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`)
+
+func withExtendedCard(c *configs.Config) { c.Card.Extended = true }
+
+// pruning keeps ended tasks for a moment only.
+func pruning(c *configs.Config) {
+	c.Store.Retention, c.Store.PruneEvery = 200*time.Millisecond, 20*time.Millisecond
+}
