@@ -15,6 +15,7 @@ type Config struct {
 	Log          Log     `yaml:"log" envPrefix:"LOG_"`
 	Auth         Auth    `yaml:"auth" envPrefix:"AUTH_"`
 	Limits       Limits  `yaml:"limits" envPrefix:"LIMITS_"`
+	Stream       Stream  `yaml:"stream" envPrefix:"STREAM_"`
 	Store        Store   `yaml:"store" envPrefix:"STORE_"`
 	Boards       Boards  `yaml:"boards" envPrefix:"BOARDS_"`
 	Card         Card    `yaml:"card" envPrefix:"CARD_"`
@@ -94,6 +95,7 @@ type Limits struct {
 	Read       Rate `yaml:"read" envPrefix:"READ_"`
 	Write      Rate `yaml:"write" envPrefix:"WRITE_"`
 	Wait       Wait `yaml:"wait" envPrefix:"WAIT_"`
+	Streams    int  `yaml:"streams" env:"STREAMS" validate:"gte=0"`
 	MaxParts   int  `yaml:"max_parts" env:"MAX_PARTS" validate:"gte=1"`
 	MaxIDBytes int  `yaml:"max_id_bytes" env:"MAX_ID_BYTES" validate:"gte=36,lte=65536"`
 }
@@ -121,6 +123,13 @@ func (w Wait) For(dialect string) time.Duration {
 		return w.V1
 	}
 	return w.V03
+}
+
+// Stream is how a task's events are sent to clients that watch it.
+type Stream struct {
+	Heartbeat    time.Duration `yaml:"heartbeat" env:"HEARTBEAT" validate:"gt=0"`
+	WriteTimeout time.Duration `yaml:"write_timeout" env:"WRITE_TIMEOUT" validate:"gt=0"`
+	Retry        time.Duration `yaml:"retry" env:"RETRY" validate:"gt=0"`
 }
 
 // Store is where tasks are kept.
@@ -205,7 +214,22 @@ type Report struct {
 
 // Push is how notifications to clients' webhooks are sent.
 type Push struct {
-	AllowPrivateNetworks bool `yaml:"allow_private_networks" env:"ALLOW_PRIVATE_NETWORKS"`
+	Enabled              bool     `yaml:"enabled" env:"ENABLED"`
+	AllowPrivateNetworks bool     `yaml:"allow_private_networks" env:"ALLOW_PRIVATE_NETWORKS"`
+	AllowHTTP            bool     `yaml:"allow_http" env:"ALLOW_HTTP"`
+	AllowedHosts         []string `yaml:"allowed_hosts" env:"ALLOWED_HOSTS"`
+	MaxPerTask           int      `yaml:"max_per_task" env:"MAX_PER_TASK" validate:"gte=1,lte=10000"`
+	// Workers is how many deliveries are under way at once, PerHost how many of
+	// them to one host.
+	Workers int           `yaml:"workers" env:"WORKERS" validate:"gte=1,lte=10000"`
+	PerHost int           `yaml:"per_host" env:"PER_HOST" validate:"gte=1,lte=10000"`
+	Timeout time.Duration `yaml:"timeout" env:"TIMEOUT" validate:"gt=0"`
+	// Attempts is how often one delivery is tried before it is a dead letter.
+	Attempts   int           `yaml:"attempts" env:"ATTEMPTS" validate:"gte=1,lte=1000"`
+	RetryFirst time.Duration `yaml:"retry_first" env:"RETRY_FIRST" validate:"gt=0"`
+	RetryMax   time.Duration `yaml:"retry_max" env:"RETRY_MAX" validate:"gt=0"`
+	// Secrets sign deliveries (Standard Webhooks), the first one being the newest.
+	Secrets []Secret `yaml:"secrets" env:"SECRETS"`
 }
 
 // Skill is one skill. Zero limits take the defaults of package skills.
@@ -225,6 +249,11 @@ type Skill struct {
 	Timeout        time.Duration `yaml:"timeout"`
 	MaxOutputBytes Size          `yaml:"max_output_bytes" validate:"gte=0"`
 	MaxAttempts    int           `yaml:"max_attempts" validate:"gte=0,lte=100"`
+	QueueTotal     int           `yaml:"queue_total" validate:"gte=0"`
+	Busy           string        `yaml:"busy" validate:"omitempty,oneof=refuse queue"`
+	Serial         bool          `yaml:"serial"`
+	AnswerWithin   time.Duration `yaml:"answer_within" validate:"gte=0"`
+	DefaultAnswer  string        `yaml:"default_answer"`
 	// Settings are the kind's own.
 	Settings Settings `yaml:"settings"`
 }

@@ -52,7 +52,8 @@ func TestLoad_Example_isTheDefault(t *testing.T) {
 	}
 	empty := cmp.FilterValues(func(a, b []string) bool { return len(a) == 0 && len(b) == 0 }, cmp.Ignore())
 	emptyKeys := cmp.FilterValues(func(a, b []Key) bool { return len(a) == 0 && len(b) == 0 }, cmp.Ignore())
-	if diff := cmp.Diff(want, got, sameConfig, empty, emptyKeys); diff != "" {
+	emptySecrets := cmp.FilterValues(func(a, b []Secret) bool { return len(a) == 0 && len(b) == 0 }, cmp.Ignore())
+	if diff := cmp.Diff(want, got, sameConfig, empty, emptyKeys, emptySecrets); diff != "" {
 		t.Errorf("skillyard.yaml is not the default (-default +file):\n%s", diff)
 	}
 	nothing, err := Load(Options{})

@@ -24,7 +24,9 @@ func Default() *Config {
 			Wait:       Wait{EMM: 20 * time.Second, V03: 20 * time.Second},
 			MaxParts:   1000,
 			MaxIDBytes: 1024,
+			Streams:    1000,
 		},
+		Stream: Stream{Heartbeat: 15 * time.Second, WriteTimeout: 10 * time.Second, Retry: 2 * time.Second},
 		Store: Store{
 			Kind:        "sqlite",
 			Synchronous: "full",
@@ -52,7 +54,17 @@ func Default() *Config {
 			MaxAge:               time.Minute,
 			SecurityRequirements: true,
 		},
-		Report:       Report{Timezone: "UTC", Monday: "last_full_week", Language: "en", MaxDays: 92},
+		Report: Report{Timezone: "UTC", Monday: "last_full_week", Language: "en", MaxDays: 92},
+		Push: Push{
+			Enabled:    true,
+			MaxPerTask: 10,
+			Workers:    64,
+			PerHost:    8,
+			Timeout:    15 * time.Second,
+			Attempts:   10,
+			RetryFirst: time.Second,
+			RetryMax:   10 * time.Minute,
+		},
 		DefaultSkill: "weekly_report",
 		Skills:       builtin(),
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/skillyard/skillyard/engine"
 	"github.com/skillyard/skillyard/server/auth"
 	"github.com/skillyard/skillyard/server/jsonrpc"
+	"github.com/skillyard/skillyard/server/stream"
 	"github.com/skillyard/skillyard/taskstore"
 	"github.com/skillyard/skillyard/taskstore/memory"
 	"github.com/skillyard/skillyard/taskstore/sqlite"
@@ -112,7 +113,8 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		Dialects: wire.New(wire.Options{StrictVersion: cfg.Compat.StrictVersion}),
 		Limits:   wire.Limits{MaxDepth: cfg.Server.MaxJSONDepth, MaxParts: cfg.Limits.MaxParts, MaxIDBytes: cfg.Limits.MaxIDBytes},
 		MaxBody:  int64(cfg.Server.MaxBodyBytes), MaxWait: cfg.Limits.Wait.For,
-		Allow: a.limits.allow, ExtendedCard: a.extendedCard,
+		Allow: a.limits.allow, ExtendedCard: a.extendedCard, EnterStream: a.limits.enterStream,
+		Stream: stream.Options{Heartbeat: cfg.Stream.Heartbeat, WriteTimeout: cfg.Stream.WriteTimeout, Retry: cfg.Stream.Retry},
 	})
 	a.http = &http.Server{
 		Handler:           a.routes(),

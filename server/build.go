@@ -40,10 +40,11 @@ func BuildSkills(cfg *configs.Config, dataDir string, l zerolog.Logger) (*skills
 				Examples: s.Examples, InputModes: s.InputModes, OutputModes: s.OutputModes,
 			},
 			Limits: skills.Limits{
-				Concurrency: s.Concurrency, Queue: s.Queue, Timeout: s.Timeout,
+				Concurrency: s.Concurrency, Queue: s.Queue, QueueTotal: s.QueueTotal, Timeout: s.Timeout,
 				MaxOutputBytes: int64(s.MaxOutputBytes), MaxAttempts: s.MaxAttempts,
 			},
 			Retry: skills.Retry(s.Retry), StrictInput: s.StrictInput, Settings: s.Settings.JSON(),
+			Busy: skills.Busy(s.Busy), Serial: s.Serial, AnswerWithin: s.AnswerWithin, DefaultAnswer: s.DefaultAnswer,
 		}, deps)
 		if err != nil {
 			return nil, fmt.Errorf("build skills: %w", err)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/go-chi/httprate"
@@ -15,6 +16,10 @@ import (
 type limiter struct {
 	read, write       *httprate.RateLimiter // nil: no limit
 	readPer, writePer time.Duration
+
+	streams int // per caller; 0: no limit
+	mu      sync.Mutex
+	open    map[a2a.Scope]int // guarded by mu; streams
 }
 
 func newLimiter(l configs.Limits) *limiter {
@@ -25,7 +30,8 @@ func newLimiter(l configs.Limits) *limiter {
 		// The header names of the library but for Retry-After, which refuse sets.
 		return httprate.NewRateLimiter(r.Requests, r.Per, httprate.WithResponseHeaders(httprate.ResponseHeaders{}))
 	}
-	return &limiter{read: make1(l.Read), write: make1(l.Write), readPer: l.Read.Per, writePer: l.Write.Per}
+	return &limiter{read: make1(l.Read), write: make1(l.Write), readPer: l.Read.Per, writePer: l.Write.Per,
+		streams: l.Streams, open: make(map[a2a.Scope]int)}
 }
 
 // allow counts a request, and returns an *a2a.Error with code rate_limited when
@@ -48,4 +54,26 @@ func (l *limiter) allow(w http.ResponseWriter, r *http.Request, reads bool) erro
 		Message:    "Too many requests (" + class + " limit); slow down.",
 		RetryAfter: max(per, time.Second), // by then the window has moved on
 	}
+}
+
+// enterStream counts an open stream of the caller until leave is called, and
+// returns an *a2a.Error with code rate_limited when there are too many.
+func (l *limiter) enterStream(c a2a.Caller) (leave func(), err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.streams > 0 && l.open[c.Scope] >= l.streams {
+		return nil, &a2a.Error{
+			Code:       a2a.CodeRateLimited,
+			Message:    "Too many open streams; close some, or poll.",
+			RetryAfter: time.Second,
+		}
+	}
+	l.open[c.Scope]++
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.open[c.Scope]--; l.open[c.Scope] == 0 {
+			delete(l.open, c.Scope)
+		}
+	}, nil
 }

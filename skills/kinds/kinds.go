@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
 
@@ -27,6 +28,11 @@ type Spec struct {
 	Limits      skills.Limits
 	Retry       skills.Retry
 	StrictInput bool
+	Busy        skills.Busy
+	Serial      bool
+	// AnswerWithin and DefaultAnswer are those of skills.Entry.
+	AnswerWithin  time.Duration
+	DefaultAnswer string
 	// Settings is a JSON object of the kind's own, or nil. Unknown members are
 	// errors.
 	Settings json.RawMessage
@@ -67,7 +73,8 @@ func Build(s Spec, d Deps) (skills.Entry, error) {
 	}
 	overlay(&e.Info, s.Info)
 	e.Limits = s.Limits
-	e.StrictInput = s.StrictInput
+	e.StrictInput, e.Busy, e.Serial = s.StrictInput, s.Busy, s.Serial
+	e.AnswerWithin, e.DefaultAnswer = s.AnswerWithin, s.DefaultAnswer
 	if s.Retry != "" {
 		e.Retry = s.Retry
 	}
