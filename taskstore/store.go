@@ -106,6 +106,9 @@ type Submission struct {
 	// made with Existing set; with another one, ErrIdempotency.
 	Key         string
 	Fingerprint string
+	// Push, if not nil, is stored with the task as an active push config whose cursor
+	// is 0.
+	Push *a2a.PushConfig
 }
 
 // Submitted is the outcome of Submit.
