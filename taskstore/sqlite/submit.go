@@ -1,0 +1,166 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/skillyard/skillyard/a2a"
+	"github.com/skillyard/skillyard/taskstore"
+)
+
+// Refusals inside this package.
+var (
+	errExists   = errors.New("task id exists")
+	errKeyUsed  = errors.New("idempotency key was used")
+	errNotEnded = errors.New("task has not ended")
+)
+
+// Submit inserts the task. If the id or the key turns out to be taken, what is
+// there is read, and run again if that was asked for. When that changes or goes
+// while it is looked at, it starts over.
+func (s *Store) Submit(ctx context.Context, sub taskstore.Submission) (out taskstore.Submitted, err error) {
+	if err = ctx.Err(); err == nil {
+		out, err = s.submit(ctx, sub)
+	}
+	if err != nil {
+		return taskstore.Submitted{}, fmt.Errorf("submit task: %w", err)
+	}
+	return out, nil
+}
+
+func (s *Store) submit(ctx context.Context, sub taskstore.Submission) (taskstore.Submitted, error) {
+	ins, err := newInsert(sub)
+	if err != nil {
+		return taskstore.Submitted{}, err
+	}
+	for {
+		err := s.do(op{run: func(c *conn) (refusal, err error) { return ins.write(c, s.writer) }})
+		var out taskstore.Submitted
+		switch {
+		case err == nil:
+			return taskstore.Submitted{Task: sub.Task, Lease: leaseOf(sub.Task.ID, ins.no, sub.Run)}, nil
+		case errors.Is(err, errKeyUsed) && ins.key.used.fingerprint != sub.Fingerprint:
+			return out, taskstore.ErrIdempotency
+		case errors.Is(err, errKeyUsed):
+			out, err = s.existing(ctx, sub.Scope, sqlByNo, ins.key.used.no)
+		case errors.Is(err, errExists) && sub.Rerun:
+			out, err = s.revise(ctx, sub, ins.key)
+		case errors.Is(err, errExists):
+			out, err = s.existing(ctx, sub.Scope, sqlByID, string(sub.Task.ID))
+		}
+		if errors.Is(err, taskstore.ErrNotFound) || errors.Is(err, errKeyUsed) {
+			continue // deleted, or used by another request, just now
+		}
+		return out, err
+	}
+}
+
+// existing reads a task that is there already.
+func (s *Store) existing(ctx context.Context, scope a2a.Scope, where string, value any) (taskstore.Submitted, error) {
+	st, err := s.loadStored(ctx, where, value)
+	switch {
+	case err != nil:
+		return taskstore.Submitted{}, err
+	case st.Scope != scope:
+		return taskstore.Submitted{}, taskstore.ErrForeign
+	}
+	return taskstore.Submitted{Task: st.Task, Existing: true}, nil
+}
+
+// revise files the events as the next revision, if the task has ended.
+func (s *Store) revise(ctx context.Context, sub taskstore.Submission, key *key) (taskstore.Submitted, error) {
+	where, id := sqlByID, string(sub.Task.ID)
+	st, err := s.change(ctx, change{where: where, values: []any{id}, key: key, decide: func(st taskstore.Stored) (taskstore.Change, error) {
+		switch {
+		case st.Scope != sub.Scope:
+			return taskstore.Change{}, taskstore.ErrForeign
+		case st.Run.State != taskstore.RunEnded:
+			return taskstore.Change{}, errNotEnded
+		}
+		task, events := st.Task.Clone(), taskstore.Renumber(sub.Events, st.Task.Seq)
+		return taskstore.Change{Events: events, Task: task, Run: sub.Run}, task.Fold(events)
+	}})
+	switch {
+	case errors.Is(err, errNotEnded):
+		return s.existing(ctx, sub.Scope, where, id)
+	case err != nil:
+		return taskstore.Submitted{}, err
+	}
+	return taskstore.Submitted{Task: st.Task, Lease: st.Lease}, nil
+}
+
+// insert is the first step of a new task.
+type insert struct {
+	sub  taskstore.Submission
+	body body
+	key  *key  // nil without one
+	no   int64 // set by write
+}
+
+func newInsert(sub taskstore.Submission) (*insert, error) {
+	if err := taskstore.CheckSequence(sub.Events, 0); err != nil {
+		return nil, err
+	}
+	b, err := encode(sub.Events, int64(len(sub.Events)), sub.Task)
+	if err != nil {
+		return nil, err
+	}
+	ins := &insert{sub: sub, body: b}
+	if sub.Key != "" {
+		ins.key = &key{scope: sub.Scope, key: sub.Key, fingerprint: sub.Fingerprint}
+	}
+	return ins, nil
+}
+
+func (i *insert) write(c *conn, w *writer) (refusal, err error) {
+	if refusal, err := i.key.check(c); refusal != nil || err != nil {
+		return refusal, err
+	}
+	no, t, run := w.lastNo+1, i.sub.Task, clean(i.sub.Run)
+	hit, err := c.exec(sqlInsertTask, no, string(t.ID), i.sub.Scope.Tenant, i.sub.Scope.Owner, string(t.ContextID),
+		stateCode(t.Status.State), micros(t.Status.At), i.body.last, i.body.snapshotSeqOr0(),
+		int64(run.State), run.Holder, micros(run.Until), run.Fence, int64(run.Attempt), orNull(run.Resume))
+	if err != nil {
+		return nil, err
+	}
+	if hit == 0 {
+		return errExists, nil
+	}
+	w.lastNo, i.no = no, no
+	if err := i.body.write(c, no); err != nil {
+		return nil, err
+	}
+	return nil, i.key.write(c, no)
+}
+
+// key is an idempotency key on its way into the database. A nil key is none.
+type key struct {
+	scope            a2a.Scope
+	key, fingerprint string
+	// used is what check found when the key was used already.
+	used struct {
+		fingerprint string
+		no          int64
+	}
+}
+
+func (k *key) check(c *conn) (refusal, err error) {
+	if k == nil {
+		return nil, nil
+	}
+	err = c.query(context.Background(), func(r row) error {
+		k.used.fingerprint, k.used.no = text(r[0]), integer(r[1])
+		refusal = errKeyUsed
+		return nil
+	}, sqlKey, k.scope.Tenant, k.scope.Owner, k.key)
+	return refusal, err
+}
+
+func (k *key) write(c *conn, no int64) error {
+	if k == nil {
+		return nil
+	}
+	_, err := c.exec(sqlInsertKey, k.scope.Tenant, k.scope.Owner, k.key, k.fingerprint, no)
+	return err
+}
