@@ -42,21 +42,26 @@ func (a *App) routes() http.Handler {
 	r.NotFound(notFound)
 	r.MethodNotAllowed(notAllowed("GET, HEAD, POST"))
 
-	r.Get("/healthz", health)
-	r.Head("/healthz", health)
-	r.Get("/readyz", a.ready)
-	r.Head("/readyz", a.ready)
+	// Each path says itself what it allows; a later route of it wins.
+	read := func(path string, h http.HandlerFunc) {
+		r.HandleFunc(path, notAllowed("GET, HEAD"))
+		r.Get(path, h)
+		r.Head(path, h)
+	}
+	read("/healthz", health)
+	read("/readyz", a.ready)
 
 	rpc := a.authenticate(a.rpc)
 	for _, path := range []string{"/", "/api/a2a/tasks", "/api/a2a/tasks/"} {
+		r.HandleFunc(path, notAllowed("POST"))
 		r.Method(http.MethodPost, path, rpc)
-		r.Get(path, notAllowed("POST"))
 	}
 	status := a.rpc.StatusStream(func(r *http.Request) a2a.TaskID { return a2a.TaskID(chi.URLParam(r, "task")) })
+	r.HandleFunc("/api/a2a/tasks/{task}/stream", notAllowed("GET"))
 	r.Method(http.MethodGet, "/api/a2a/tasks/{task}/stream", a.authenticate(status))
 	for _, path := range []string{"/skills/{skill}", "/skills/{skill}/"} {
+		r.HandleFunc(path, notAllowed("POST"))
 		r.Post(path, mount(rpc))
-		r.Get(path, notAllowed("POST"))
 	}
 
 	card := http.Handler(a.card)
@@ -65,9 +70,7 @@ func (a *App) routes() http.Handler {
 	}
 	for _, base := range []string{"", "/api", "/api/a2a", "/api/a2a/tasks", "/skills/{skill}"} {
 		for _, name := range []string{"agent-card.json", "agent.json"} {
-			path := base + "/.well-known/" + name
-			r.Get(path, mount(card))
-			r.Head(path, mount(card))
+			read(base+"/.well-known/"+name, mount(card))
 		}
 	}
 	return r
