@@ -201,6 +201,7 @@ func (e *encoder) task(t *a2a.Task) {
 	e.time("updatedAt", t.UpdatedAt)
 	e.alwaysInt("seq", t.Seq)
 	e.int("revision", int64(t.Revision))
+	e.int("turn", int64(t.Turn))
 	e.string("fingerprint", t.Fingerprint)
 	e.close('}')
 }
