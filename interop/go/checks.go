@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2aclient"
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 )
 
@@ -30,6 +31,9 @@ func (s *suite) run() {
 	s.check("skill chosen by metadata", s.skillByMetadata)
 	s.check("a failed task says why", s.failedTask)
 	s.check("no token is refused", s.noToken)
+	if s.version == a2av0.Version { // the 1.0 parser takes no form of the requirements that others take
+		s.check("the key goes where the card says", s.keyAsTheCardSays)
+	}
 	s.check("another caller's task is unknown", s.foreignTask)
 }
 
@@ -331,6 +335,30 @@ func (s *suite) noToken(ctx context.Context) error {
 	return nil
 }
 
+func (s *suite) keyAsTheCardSays(ctx context.Context) error {
+	card, err := s.card(ctx, "")
+	if err != nil {
+		return err
+	}
+	if len(card.SecurityRequirements) == 0 {
+		return errors.New("no security requirements in the card")
+	}
+	for _, requirement := range card.SecurityRequirements {
+		for scheme := range requirement {
+			keys := a2aclient.NewInMemoryCredentialsStore()
+			keys.Set("session", scheme, aliceToken)
+			client, err := s.connectWith(ctx, card, &a2aclient.AuthInterceptor{Service: keys})
+			if err != nil {
+				return err
+			}
+			if err := echo(a2aclient.AttachSessionID(ctx, "session"), client); err != nil {
+				return fmt.Errorf("scheme %s: %w", scheme, err)
+			}
+		}
+	}
+	return nil
+}
+
 func (s *suite) foreignTask(ctx context.Context) error {
 	t, err := sendTask(ctx, s.alice, text("@echo mine"))
 	if err != nil {
@@ -340,4 +368,3 @@ func (s *suite) foreignTask(ctx context.Context) error {
 	_, cancelErr := s.bob.CancelTask(ctx, &a2a.CancelTaskRequest{ID: t.ID})
 	return errors.Join(wantError(getErr, a2a.ErrTaskNotFound), wantError(cancelErr, a2a.ErrTaskNotFound))
 }
-

@@ -90,17 +90,22 @@ func (s *suite) connect(ctx context.Context, token, path string) (*a2aclient.Cli
 	if err != nil {
 		return nil, fmt.Errorf("read card: %w", err)
 	}
+	if token == "" {
+		return s.connectWith(ctx, card)
+	}
+	return s.connectWith(ctx, card, bearer{token: token})
+}
+
+// connectWith makes a client of the suite's version, and of no other.
+func (s *suite) connectWith(ctx context.Context, card *a2a.AgentCard, interceptors ...a2aclient.CallInterceptor) (*a2aclient.Client, error) {
 	httpClient := &http.Client{Timeout: 40 * time.Second}
 	transport := a2aclient.WithJSONRPCTransport(httpClient)
 	if s.version == a2av0.Version {
 		transport = a2aclient.WithCompatTransport(a2av0.Version, a2a.TransportProtocolJSONRPC,
 			a2av0.NewJSONRPCTransportFactory(a2av0.JSONRPCTransportConfig{Client: httpClient}))
 	}
-	options := []a2aclient.FactoryOption{a2aclient.WithDefaultsDisabled(), transport}
-	if token != "" {
-		options = append(options, a2aclient.WithCallInterceptors(bearer{token: token}))
-	}
-	return a2aclient.NewFromCard(ctx, card, options...)
+	return a2aclient.NewFromCard(ctx, card, a2aclient.WithDefaultsDisabled(), transport,
+		a2aclient.WithCallInterceptors(interceptors...))
 }
 
 // bearer adds a token to every call.

@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 
 import httpx
-from a2a.client import A2ACardResolver, Client, ClientConfig, ClientFactory
+from a2a.client import A2ACardResolver, Client, ClientCallContext, ClientConfig, ClientFactory
+from a2a.client.auth import AuthInterceptor, CredentialService
 from a2a.client.errors import A2AClientHTTPError, A2AClientJSONRPCError
 from a2a.types import (
     DataPart,
@@ -25,6 +26,16 @@ from checks import BASE_URL, TOKENS, Checks, equal, expect, poll, raised, uid  #
 
 ENDED = (TaskState.completed, TaskState.failed, TaskState.canceled, TaskState.rejected)
 NOT_BLOCKING = MessageSendConfiguration(blocking=False)
+
+
+class OneKey(CredentialService):
+    """Gives the same key for one scheme of the card."""
+
+    def __init__(self, scheme: str) -> None:
+        self.scheme = scheme
+
+    async def get_credentials(self, security_scheme_name: str, context: ClientCallContext | None) -> str | None:
+        return TOKENS["alice"] if security_scheme_name == self.scheme else None
 
 
 async def connect(token: str | None, path: str = "") -> Client:
@@ -207,6 +218,15 @@ async def main() -> int:
         expect(isinstance(err, A2AClientHTTPError), f"got {err!r}")
         equal(err.status_code, 401, "status")
 
+    async def key_as_the_card_says() -> None:
+        async with httpx.AsyncClient() as http:
+            card = await A2ACardResolver(http, BASE_URL).get_agent_card()
+        expect(card.security_schemes, "no security schemes in the card")
+        for scheme in card.security_schemes:
+            factory = ClientFactory(ClientConfig(streaming=False))
+            client = factory.create(card, interceptors=[AuthInterceptor(OneKey(scheme))])
+            want_state(await send(client, message(text("@echo x"))), TaskState.completed)
+
     async def foreign_task() -> None:
         task = await send(clients["alice"], message(text(f"@echo {uid()}")))
         bob = clients["bob"]
@@ -229,6 +249,7 @@ async def main() -> int:
         "skill chosen by metadata": skill_by_metadata,
         "a failed task says why": failed_task,
         "no token is refused": no_token,
+        "the key goes where the card says": key_as_the_card_says,
         "another caller's task is unknown": foreign_task,
     }.items():
         await checks.check(name, fn)

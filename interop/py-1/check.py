@@ -9,7 +9,8 @@ import httpx
 from google.protobuf import json_format
 from google.protobuf.message import Message as Proto
 
-from a2a.client import A2ACardResolver, Client, ClientConfig, ClientFactory
+from a2a.client import A2ACardResolver, Client, ClientCallContext, ClientConfig, ClientFactory
+from a2a.client.auth import AuthInterceptor, CredentialService
 from a2a.types import a2a_pb2 as pb
 from a2a.utils.errors import TaskNotCancelableError, TaskNotFoundError, UnsupportedOperationError
 
@@ -34,6 +35,16 @@ async def parse_strictly(response: httpx.Response) -> None:
     answer = response.json()
     if kind and "result" in answer:
         json_format.ParseDict(answer["result"], kind())
+
+
+class OneKey(CredentialService):
+    """Gives the same key for one scheme of the card."""
+
+    def __init__(self, scheme: str) -> None:
+        self.scheme = scheme
+
+    async def get_credentials(self, security_scheme_name: str, context: ClientCallContext | None) -> str | None:
+        return TOKENS["alice"] if security_scheme_name == self.scheme else None
 
 
 async def connect(token: str | None, path: str = "") -> Client:
@@ -197,8 +208,8 @@ async def main() -> int:
 
     async def unknown_task() -> None:
         client, task = clients["alice"], f"none-{uid()}"
-        for call in (client.get_task(pb.GetTaskRequest(id=task)), client.cancel_task(pb.CancelTaskRequest(id=task))):
-            err = await raised(call)
+        for call, kind in ((client.get_task, pb.GetTaskRequest), (client.cancel_task, pb.CancelTaskRequest)):
+            err = await raised(call(kind(id=task)))
             expect(isinstance(err, TaskNotFoundError), f"got {err!r}")
 
     async def question_and_answer() -> None:
@@ -240,11 +251,20 @@ async def main() -> int:
         err = await raised(send(await connect(None), request(text("@echo x"))))
         expect("401" in str(err), f"got {err!r}")
 
+    async def key_as_the_card_says() -> None:
+        async with httpx.AsyncClient() as http:
+            card = await A2ACardResolver(http, BASE_URL).get_agent_card()
+        expect(card.security_schemes, "no security schemes in the card")
+        for scheme in card.security_schemes:
+            factory = ClientFactory(ClientConfig(streaming=False))
+            client = factory.create(card, [AuthInterceptor(OneKey(scheme))])
+            want_state(await send(client, request(text("@echo x"))), "COMPLETED")
+
     async def foreign_task() -> None:
         task = await send(clients["alice"], request(text(f"@echo {uid()}")))
         bob = clients["bob"]
-        for call in (bob.get_task(pb.GetTaskRequest(id=task.id)), bob.cancel_task(pb.CancelTaskRequest(id=task.id))):
-            err = await raised(call)
+        for call, kind in ((bob.get_task, pb.GetTaskRequest), (bob.cancel_task, pb.CancelTaskRequest)):
+            err = await raised(call(kind(id=task.id)))
             expect(isinstance(err, TaskNotFoundError), f"got {err!r}")
         page = await bob.list_tasks(pb.ListTasksRequest(context_id=task.context_id))
         equal(len(page.tasks), 0, "bob's list")
@@ -266,6 +286,7 @@ async def main() -> int:
         "skill chosen by metadata": skill_by_metadata,
         "a failed task says why": failed_task,
         "no token is refused": no_token,
+        "the key goes where the card says": key_as_the_card_says,
         "another caller's task is unknown": foreign_task,
     }.items():
         await checks.check(name, fn)
