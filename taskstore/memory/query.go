@@ -58,7 +58,7 @@ func compare(a, b taskstore.Position) int {
 	return strings.Compare(string(b.ID), string(a.ID))
 }
 
-// Open returns the runs to take up, oldest first.
+// Open returns the runs to act on, oldest first.
 func (s *Store) Open(ctx context.Context, now time.Time, after int64, limit int) ([]taskstore.Stored, error) {
 	unlock, err := s.lock(ctx)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *Store) Open(ctx context.Context, now time.Time, after int64, limit int)
 	defer unlock()
 	var open []*record
 	for row, r := range s.open {
-		if row > after && r.waits(now) {
+		if row > after && r.due(now) {
 			open = append(open, r)
 		}
 	}

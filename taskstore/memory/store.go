@@ -34,7 +34,7 @@ type Store struct {
 	byID    map[a2a.TaskID]*record                    // guarded by mu
 	byRow   map[int64]*record                         // guarded by mu
 	byScope map[a2a.Scope]map[int64]*record           // guarded by mu
-	open    map[int64]*record                         // guarded by mu; queued and running
+	open    map[int64]*record                         // guarded by mu; all that have not ended
 	keys    map[a2a.Scope]map[string]*idempotencyKeys // guarded by mu
 }
 
@@ -167,10 +167,13 @@ func (r *record) put(events []a2a.Event) error {
 // setRun replaces the run and keeps the open runs up to date.
 func (s *Store) setRun(r *record, run taskstore.Run) {
 	if run.State != taskstore.RunRunning {
-		run.Holder, run.Until = "", time.Time{}
+		run.Holder = ""
+	}
+	if run.State != taskstore.RunRunning && run.State != taskstore.RunWaiting {
+		run.Until = time.Time{}
 	}
 	r.run = run
-	if run.State == taskstore.RunQueued || run.State == taskstore.RunRunning {
+	if run.State != taskstore.RunEnded {
 		s.open[r.row] = r
 	} else {
 		delete(s.open, r.row)

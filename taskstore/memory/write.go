@@ -110,6 +110,9 @@ func (s *Store) write(a taskstore.Append) error {
 	}
 	run := r.run
 	run.State = a.Run
+	if a.Run == taskstore.RunWaiting {
+		run.Until = a.Until
+	}
 	if a.Resume != nil {
 		run.Resume = append(json.RawMessage(nil), a.Resume...)
 	}
@@ -150,7 +153,7 @@ func (s *Store) Claim(ctx context.Context, id a2a.TaskID, holder string, now, un
 	}
 	defer unlock()
 	r := s.byID[id]
-	if r == nil || !r.waits(now) {
+	if r == nil || r.run.State == taskstore.RunWaiting || !r.due(now) {
 		return taskstore.Stored{}, taskstore.ErrNotFound
 	}
 	run := r.run
@@ -164,9 +167,17 @@ func (s *Store) Claim(ctx context.Context, id a2a.TaskID, holder string, now, un
 	return r.leased(), nil
 }
 
-// waits tells whether somebody should take up the run.
-func (r *record) waits(now time.Time) bool {
-	return r.run.State == taskstore.RunQueued || r.run.State == taskstore.RunRunning && r.run.Until.Before(now)
+// due tells whether somebody should act on the run.
+func (r *record) due(now time.Time) bool {
+	switch r.run.State {
+	case taskstore.RunQueued:
+		return true
+	case taskstore.RunRunning:
+		return r.run.Until.Before(now)
+	case taskstore.RunWaiting:
+		return !r.run.Until.IsZero() && r.run.Until.Before(now)
+	}
+	return false
 }
 
 // Renew extends all leases of holder.

@@ -11,10 +11,10 @@ const (
 	sqlSecret       = `SELECT value FROM meta WHERE name = 'secret'`
 	sqlProbe        = `UPDATE meta SET value = value WHERE name = 'secret'`
 	sqlLastTask     = `SELECT coalesce(max(no), 0) FROM tasks`
-	sqlExpireLeases = `UPDATE tasks SET lease_until = 0 WHERE run_state IN (1, 2) AND run_state = 2`
+	sqlExpireLeases = `UPDATE tasks SET until = 0 WHERE run_state IN (1, 2) AND run_state = 2`
 
 	sqlInsertTask = `INSERT INTO tasks (no, id, tenant, owner, context_id, state, status_at, seq, snapshot_seq,
-		run_state, holder, lease_until, fence, attempt, resume)
+		run_state, holder, until, fence, attempt, resume)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`
 	sqlInsertEvents = `INSERT INTO events (id, body) VALUES (?, ?)`
 	sqlPutSnapshot  = `INSERT INTO snapshots (no, body) VALUES (?, ?) ON CONFLICT (no) DO UPDATE SET body = excluded.body`
@@ -27,16 +27,16 @@ const (
 		WHERE no = ? AND fence = ? AND run_state = 2 AND seq = coalesce(?, seq)`
 	sqlAppend = `UPDATE tasks SET seq = coalesce(?, seq), snapshot_seq = coalesce(?, snapshot_seq), resume = coalesce(?, resume),
 		state = coalesce(?, state), status_at = coalesce(?, status_at), run_state = ?,
-		holder = iif(? = 2, holder, ''), lease_until = iif(? = 2, lease_until, 0)
+		holder = iif(? = 2, holder, ''), until = iif(? = 2, until, ?)
 		WHERE no = ? AND fence = ? AND run_state = 2 AND seq = coalesce(?, seq)`
 	sqlHeld = `SELECT seq FROM tasks WHERE no = ? AND fence = ? AND run_state = 2`
 
 	// An Update or Claim goes through if nothing it was decided on has changed.
 	sqlSwap = `UPDATE tasks SET context_id = ?, state = ?, status_at = ?, seq = ?, snapshot_seq = coalesce(?, snapshot_seq),
-		run_state = ?, holder = ?, lease_until = ?, fence = fence + 1, attempt = ?, resume = ?
-		WHERE no = ? AND fence = ? AND seq = ? AND run_state = ? AND lease_until = ? AND resume IS ?`
+		run_state = ?, holder = ?, until = ?, fence = fence + 1, attempt = ?, resume = ?
+		WHERE no = ? AND fence = ? AND seq = ? AND run_state = ? AND until = ? AND resume IS ?`
 
-	sqlRenew = `UPDATE tasks SET lease_until = ? WHERE run_state IN (1, 2) AND run_state = 2 AND holder = ?`
+	sqlRenew = `UPDATE tasks SET until = ? WHERE run_state IN (1, 2) AND run_state = 2 AND holder = ?`
 
 	sqlDiscard        = `DELETE FROM tasks WHERE no = ? AND fence = ? AND run_state = 2`
 	sqlPrunable       = `SELECT no FROM tasks WHERE run_state = 0 AND status_at < ? ORDER BY status_at LIMIT ?`
@@ -48,7 +48,7 @@ const (
 	// A task with the events that are not in its snapshot: a row per step, or one
 	// with a null body.
 	sqlTaskColumns = `SELECT t.no, t.seq, t.snapshot_seq, e.body`
-	sqlRunColumns  = `, t.tenant, t.owner, t.run_state, t.holder, t.lease_until, t.fence, t.attempt, t.resume`
+	sqlRunColumns  = `, t.tenant, t.owner, t.run_state, t.holder, t.until, t.fence, t.attempt, t.resume`
 	sqlWithEvents  = ` FROM tasks t LEFT JOIN events e ON e.id > (t.no << 24 | t.snapshot_seq) AND e.id < (t.no + 1) << 24`
 	sqlByID        = ` WHERE t.id = ? ORDER BY e.id`
 	sqlByScopedID  = ` WHERE t.id = ? AND t.tenant = ? AND t.owner = ? ORDER BY e.id`
@@ -59,7 +59,11 @@ const (
 		WHERE t.id = ? AND t.tenant = ? AND t.owner = ? ORDER BY e.id LIMIT ?`
 
 	sqlOpen = `SELECT no FROM tasks INDEXED BY tasks_open
-		WHERE run_state IN (1, 2) AND no > ? AND (run_state = 1 OR lease_until < ?) ORDER BY no LIMIT ?`
+		WHERE run_state IN (1, 2) AND no > ?1 AND (run_state = 1 OR until < ?2)
+		UNION ALL
+		SELECT no FROM tasks INDEXED BY tasks_waiting
+		WHERE run_state = 3 AND until > 0 AND until < ?2 AND no > ?1
+		ORDER BY no LIMIT ?3`
 )
 
 // maxSeq is the largest event number that fits into the low bits of events.id.

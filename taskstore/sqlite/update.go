@@ -169,10 +169,13 @@ func (s *swap) write(c *conn) (refusal, err error) {
 	return nil, s.key.write(c, s.before.no)
 }
 
-// clean returns the run without a holder if nobody runs it.
+// clean returns the run without what its state does not have.
 func clean(run taskstore.Run) taskstore.Run {
 	if run.State != taskstore.RunRunning {
-		run.Holder, run.Until = "", time.Time{}
+		run.Holder = ""
+	}
+	if run.State != taskstore.RunRunning && run.State != taskstore.RunWaiting {
+		run.Until = time.Time{}
 	}
 	return run
 }

@@ -99,6 +99,7 @@ func (s *Store) AppendAsync(a taskstore.Append, done func(error)) {
 type appendStep struct {
 	lease    taskstore.Lease
 	run      taskstore.RunState
+	until    time.Time // of a wait
 	body     body
 	resume   any // []byte or nil
 	prev     any // int64, the seq of the event before; nil without events
@@ -109,6 +110,9 @@ type appendStep struct {
 
 func newAppendStep(a taskstore.Append) (step appendStep, err error) {
 	step = appendStep{lease: a.Lease, run: a.Run, resume: orNull(a.Resume)}
+	if a.Run == taskstore.RunWaiting {
+		step.until = a.Until
+	}
 	if len(a.Events) == 0 {
 		return step, nil
 	}
@@ -139,7 +143,7 @@ func (a appendStep) write(c *conn) (refusal, err error) {
 		hit, err = c.exec(sqlAppendLog, a.last, a.body.snapshotSeq(), a.resume, a.lease.Row, a.lease.Fence, a.prev)
 	} else {
 		run := int64(a.run)
-		hit, err = c.exec(sqlAppend, a.last, a.body.snapshotSeq(), a.resume, a.state, a.statusAt, run, run, run,
+		hit, err = c.exec(sqlAppend, a.last, a.body.snapshotSeq(), a.resume, a.state, a.statusAt, run, run, run, micros(a.until),
 			a.lease.Row, a.lease.Fence, a.prev)
 	}
 	if err != nil {

@@ -123,6 +123,44 @@ func leaseCases() map[string]func(*fixture) {
 				f.Errorf("got fence %d and attempt %d, want 2 and 1", st.Run.Fence, st.Run.Attempt)
 			}
 		},
+		"answer_overdue": func(f *fixture) {
+			answerBy := start.Add(10 * time.Minute)
+			patient, pausing, hasty := f.begin(), f.begin(), f.begin()
+			patient.must(patient.step(taskstore.RunWaiting, status(a2a.StateInputRequired)))
+			ap := pausing.next(taskstore.RunWaiting, status(a2a.StateInputRequired))
+			ap.Until = answerBy
+			pausing.must(f.append(ap))
+			run := waiting()
+			run.Until = start.Add(time.Minute)
+			f.update(alice, hasty.task.ID, run, status(a2a.StateAuthRequired))
+
+			f.same("run", f.stored(alice, pausing.task.ID).Run, taskstore.Run{State: taskstore.RunWaiting, Until: answerBy, Fence: 1, Attempt: 1})
+			f.same("open before", f.open(start.Add(time.Minute)), []a2a.TaskID(nil))
+			f.same("open at the time", f.open(answerBy), []a2a.TaskID{hasty.task.ID})
+			f.same("open after", f.open(answerBy.Add(time.Millisecond)), []a2a.TaskID{pausing.task.ID, hasty.task.ID})
+			if err := f.store.Renew(context.Background(), "here", start.Add(9*time.Hour)); err != nil {
+				f.Fatal(err)
+			}
+			if _, err := claim(f, pausing.task.ID, start.Add(time.Hour)); !errors.Is(err, taskstore.ErrNotFound) {
+				f.Errorf("Claim of an unanswered task: got error %v, want ErrNotFound", err)
+			}
+			f.update(alice, pausing.task.ID, queued(), status(a2a.StateSubmitted))
+			f.same("run once answered", f.stored(alice, pausing.task.ID).Run, taskstore.Run{State: taskstore.RunQueued, Fence: 2, Attempt: 1})
+			f.update(alice, hasty.task.ID, ended(), status(a2a.StateFailed))
+			f.same("open once acted on", f.open(start.Add(24*time.Hour)), []a2a.TaskID{pausing.task.ID})
+			f.same("run in the end", f.stored(alice, hasty.task.ID).Run, taskstore.Run{State: taskstore.RunEnded, Fence: 3, Attempt: 1})
+		},
+		"until_of_a_run_that_goes_on_is_ignored": func(f *fixture) {
+			a := f.begin()
+			ap := a.next(taskstore.RunRunning, status(a2a.StateWorking))
+			ap.Until = start
+			a.must(f.append(ap))
+			f.same("run", f.stored(alice, a.task.ID).Run, running())
+			ap = a.next(taskstore.RunEnded, status(a2a.StateCompleted))
+			ap.Until = start
+			a.must(f.append(ap))
+			f.same("run", f.stored(alice, a.task.ID).Run, taskstore.Run{State: taskstore.RunEnded, Fence: 1, Attempt: 1})
+		},
 		"open_oldest_first": func(f *fixture) {
 			var want []a2a.TaskID
 			for i := range 7 {

@@ -20,7 +20,7 @@ CREATE TABLE tasks (
     snapshot_seq INTEGER NOT NULL,    -- of the last event folded into snapshots.body, 0 without one
     run_state    INTEGER NOT NULL,    -- taskstore.RunState
     holder       TEXT    NOT NULL,
-    lease_until  INTEGER NOT NULL,
+    until        INTEGER NOT NULL,    -- end of the lease, or of the wait for an answer; 0 without
     fence        INTEGER NOT NULL,
     attempt      INTEGER NOT NULL,
     resume       BLOB
@@ -30,6 +30,7 @@ CREATE TABLE tasks (
 CREATE INDEX tasks_by_status ON tasks (tenant, owner, status_at, id, state);
 CREATE INDEX tasks_by_context ON tasks (tenant, owner, context_id, status_at, id, state);
 CREATE INDEX tasks_open ON tasks (no) WHERE run_state IN (1, 2);
+CREATE INDEX tasks_waiting ON tasks (until) WHERE run_state = 3 AND until > 0;
 CREATE INDEX tasks_ended ON tasks (status_at) WHERE run_state = 0;
 
 -- The log: one row per step, a JSON array of events. The key is the task's no in
