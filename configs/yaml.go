@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math/big"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
@@ -34,6 +31,7 @@ type reader struct {
 
 // readYAML reads data over cfg. The document is returned also with an error.
 //
+
 // The parsed tree is first fitted to the Config's type: references are resolved,
 // every fault is noted with its place, and each scalar becomes a node of the kind
 // its field wants, so that 8080 may be a string and "30s" a duration. Decoding
@@ -263,120 +261,6 @@ func (r *reader) fitScalar(n ast.Node, t reflect.Type, path string) ast.Node {
 		return ast.Integer(retext(n.GetToken(), strconv.Itoa(i)))
 	}
 	return textNode(n.GetToken(), text)
-}
-
-// free resolves the references in a tree without a type. An unquoted value that
-// became one by a reference is read as YAML would read it (${PORT} is a number), and
-// so is one that is a number but too long for the library; a quoted one stays a
-// string.
-func (r *reader) free(n ast.Node, path string, depth int) ast.Node {
-	if depth > maxNesting {
-		r.fault(n, path, "nested too deep")
-		return n
-	}
-	r.place(n, path)
-	if entries := asMapping(n); entries != nil {
-		seen := make(map[string]int, len(entries))
-		for _, entry := range entries {
-			key, ok := r.key(entry, path, seen)
-			if !ok {
-				continue
-			}
-			entry.Value = r.free(entry.Value, join2(path, key), depth+1)
-		}
-		return n
-	}
-	switch n := n.(type) {
-	case *ast.SequenceNode:
-		for i, item := range n.Values {
-			n.Values[i] = r.free(item, path+"["+strconv.Itoa(i)+"]", depth+1)
-		}
-	case *ast.NullNode, *ast.BoolNode, *ast.IntegerNode, *ast.FloatNode:
-	case *ast.StringNode, *ast.LiteralNode:
-		text, _ := scalarText(n)
-		text, err := interpolate(text, r.env)
-		switch {
-		case err != nil:
-			r.fault(n, path, "%s", err)
-		case n.GetToken().Type != token.StringType:
-			return textNode(n.GetToken(), text)
-		case text == "true" || text == "false":
-			return ast.Bool(retext(n.GetToken(), text))
-		case jsonNumber.MatchString(text):
-			return ast.Float(retext(n.GetToken(), text))
-		default:
-			return textNode(n.GetToken(), text)
-		}
-	default:
-		r.fault(n, path, "this kind of value is not supported")
-	}
-	return n
-}
-
-var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
-
-// appendJSON appends a tree that free has seen as JSON.
-func appendJSON(b []byte, n ast.Node) ([]byte, error) {
-	if entries := asMapping(n); entries != nil {
-		b = append(b, '{')
-		for i, entry := range entries {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			key, _ := scalarText(entry.Key)
-			b = append(appendString(b, key), ':')
-			var err error
-			if b, err = appendJSON(b, entry.Value); err != nil {
-				return nil, err
-			}
-		}
-		return append(b, '}'), nil
-	}
-	switch n := n.(type) {
-	case *ast.SequenceNode:
-		b = append(b, '[')
-		for i, item := range n.Values {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			var err error
-			if b, err = appendJSON(b, item); err != nil {
-				return nil, err
-			}
-		}
-		return append(b, ']'), nil
-	case *ast.NullNode:
-		return append(b, "null"...), nil
-	case *ast.BoolNode:
-		return strconv.AppendBool(b, n.Value), nil
-	case *ast.IntegerNode, *ast.FloatNode:
-		return appendNumber(b, n.GetToken())
-	}
-	text, ok := scalarText(n)
-	if !ok {
-		return nil, &yaml.SyntaxError{Message: "this kind of value is not supported", Token: n.GetToken()}
-	}
-	return appendString(b, text), nil
-}
-
-// appendNumber keeps a number's digits if JSON has them so, and else its value.
-func appendNumber(b []byte, t *token.Token) ([]byte, error) {
-	if jsonNumber.MatchString(t.Value) {
-		return append(b, t.Value...), nil
-	}
-	if i, ok := new(big.Int).SetString(strings.TrimPrefix(t.Value, "+"), 0); ok {
-		return i.Append(b, 10), nil
-	}
-	if f, err := strconv.ParseFloat(strings.ReplaceAll(t.Value, "_", ""), 64); err == nil && f-f == 0 {
-		return strconv.AppendFloat(b, f, 'g', -1, 64), nil
-	}
-	return nil, &yaml.SyntaxError{Message: fmt.Sprintf("%q is not a number of JSON", t.Value), Token: t}
-}
-
-func appendString(b []byte, s string) []byte {
-	// Invalid UTF-8 is the only error, and it is replaced.
-	b, _ = jsontext.AppendQuote(b, strings.ToValidUTF8(s, "\uFFFD"))
-	return b
 }
 
 // asMapping returns the entries of a mapping, nil for anything else.

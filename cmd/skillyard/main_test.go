@@ -127,6 +127,21 @@ func httpCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
+// TestValidate_examples holds the shipped configurations to what the kinds ask for.
+func TestValidate_examples(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join("..", "..", "configs", "examples", "*.yaml"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("got %v, %v", paths, err)
+	}
+	for _, path := range paths {
+		var out, errOut bytes.Buffer
+		if code := run([]string{"validate", path}, []string{"HOME=" + t.TempDir()}, nil, &out, &errOut); code != exitOK {
+			t.Errorf("%s: exit code %d
+%s", path, code, errOut.String())
+		}
+	}
+}
+
 func TestProgram_dataDir(t *testing.T) {
 	cases := []struct {
 		name, flag string

@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -21,7 +24,11 @@ func TestGreeting_works(t *testing.T) {
 		{"one skill", "default_skill: echo\nskills: [{id: echo, kind: mock}]", "hello"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := servertest.New(t, servertest.Options{YAML: c.yaml})
+			dir := t.TempDir()
+			if err := os.Mkdir(filepath.Join(dir, "boards"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			s := servertest.New(t, servertest.Options{YAML: c.yaml, Dir: dir})
 			cfg, err := configs.Load(configs.Options{Path: "test.yaml", Data: []byte(c.yaml)})
 			if err != nil {
 				t.Fatal(err)
@@ -87,7 +94,7 @@ func TestSdNotify(t *testing.T) {
 	if err := sdNotify("", "READY=1"); err != nil {
 		t.Errorf("nobody to tell: %v", err)
 	}
-	if err := sdNotify(fmt.Sprintf("%s/none", t.TempDir()), "READY=1"); !os.IsNotExist(err) {
+	if err := sdNotify(fmt.Sprintf("%s/none", t.TempDir()), "READY=1"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
 }
