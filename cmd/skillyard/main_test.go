@@ -136,8 +136,7 @@ func TestValidate_examples(t *testing.T) {
 	for _, path := range paths {
 		var out, errOut bytes.Buffer
 		if code := run([]string{"validate", path}, []string{"HOME=" + t.TempDir()}, nil, &out, &errOut); code != exitOK {
-			t.Errorf("%s: exit code %d
-%s", path, code, errOut.String())
+			t.Errorf("%s: exit code %d\n%s", path, code, errOut.String())
 		}
 	}
 }
