@@ -151,12 +151,16 @@ func TestLoad_Refuses(t *testing.T) {
 }
 
 func TestConfig_Warnings(t *testing.T) {
-	for addr, want := range map[string]int{"127.0.0.1:1": 0, "[::1]:1": 0, "localhost:1": 0, ":1": 1, "0.0.0.0:1": 1, "example.com:1": 1} {
+	for addr, want := range map[string]int{"127.0.0.1:1": 0, "[::1]:1": 0, "localhost:1": 0, ":1": 2, "0.0.0.0:1": 2, "example.com:1": 2} {
 		cfg := Default()
 		cfg.Server.Addr = addr
 		if got := cfg.Warnings(); len(got) != want {
 			t.Errorf("%s: got %q, want %d", addr, got, want)
 		}
+	}
+	cfg := mustLoad(t, "server: {addr: ':1', public_url: 'https://x.example'}\nstore: {kind: memory}\n", "API_KEY=k")
+	if got := cfg.Warnings(); len(got) != 1 || !strings.Contains(got[0], "memory") {
+		t.Errorf("got %q, want one about memory", got)
 	}
 }
 

@@ -286,11 +286,14 @@ func (k *checker) skills() {
 // each one sentence.
 func (c *Config) Warnings() []string {
 	var w []string
-	if host, _, err := net.SplitHostPort(c.Server.Addr); err == nil && !c.Auth.Enforced() {
-		a, err := netip.ParseAddr(host)
-		if host != "localhost" && (err != nil || !a.IsLoopback()) {
-			w = append(w, "server.addr "+c.Server.Addr+" can be reached from other machines, and no API key is asked for")
-		}
+	host, _, err := net.SplitHostPort(c.Server.Addr)
+	a, notAddress := netip.ParseAddr(host)
+	open := err == nil && host != "localhost" && (notAddress != nil || !a.IsLoopback())
+	if open && !c.Auth.Enforced() {
+		w = append(w, "server.addr "+c.Server.Addr+" can be reached from other machines, and no API key is asked for")
+	}
+	if open && c.Server.PublicURL == "" && len(c.Server.TrustedProxies) == 0 {
+		w = append(w, "server.public_url is not set: agent cards name the address that a client connected to, which may not be the one others can use")
 	}
 	if c.Store.Kind == "memory" {
 		w = append(w, "store.kind is memory: tasks are lost when the server stops")

@@ -65,7 +65,7 @@ func localURL(cfg *configs.Config) (string, error) {
 		return "", errors.New("server.addr has port 0, so only the server knows its port; use --server URL")
 	}
 	if a, err := netip.ParseAddr(host); host == "" || err == nil && a.IsUnspecified() {
-		host = "localhost"
+		host = "127.0.0.1" // not a name, which a bare container might not resolve
 	}
 	return "http://" + net.JoinHostPort(host, port), nil
 }

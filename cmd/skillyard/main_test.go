@@ -169,9 +169,9 @@ func TestProgram_dataDir(t *testing.T) {
 func TestLocalURL(t *testing.T) {
 	for addr, want := range map[string]string{
 		"127.0.0.1:8080": "http://127.0.0.1:8080",
-		":8080":          "http://localhost:8080",
-		"0.0.0.0:80":     "http://localhost:80",
-		"[::]:80":        "http://localhost:80",
+		":8080":          "http://127.0.0.1:8080",
+		"0.0.0.0:80":     "http://127.0.0.1:80",
+		"[::]:80":        "http://127.0.0.1:80",
 		"[::1]:80":       "http://[::1]:80",
 		"host:80":        "http://host:80",
 	} {
