@@ -38,9 +38,9 @@ func inputCases() []bugCase {
 			wantCode(t, c.v1("SendMessage", parts1(`{"hologram":{}}`)), -32602)
 			wantCode(t, c.v1("SendMessage", parts1(`{"text":"@echo a","url":"https://e.example/x"}`)), -32602)
 			wantState(t, c.v1("SendMessage", parts1(`{"text":"@echo a","hologram":1}`)), "TASK_STATE_COMPLETED")
-			a := c.v1("SendMessage", `{"message":{"message_id":"`+uuid.NewString()+`","role":1,"parts":[{"text":"@data"},{"url":"https://e.example/a.png","media_type":"image/png"}]}}`)
+			a := c.v1("SendMessage", `{"message":{"message_id":"`+uuid.NewString()+`","role":1,"parts":[{"text":"@data"},{"url":"https://e.example/a.png","media_type":"application/octet-stream"}]}}`)
 			wantState(t, a, "TASK_STATE_COMPLETED")
-			want(t, a, "image/png", "result", "task", "artifacts", 0, "parts", 0, "mediaType")
+			want(t, a, "application/octet-stream", "result", "task", "artifacts", 0, "parts", 0, "mediaType")
 		}},
 		{"B-058", "unknown_part_kind_in_0.3", func(t *testing.T) {
 			c := probe(t)

@@ -62,7 +62,7 @@ func (a *App) logRequest(r *http.Request, rec *access.Record, w *statusWriter, t
 		route = c.RoutePattern()
 	}
 	ev = ev.Str("request_id", rec.RequestID).Str("method", r.Method).Str("route", route).
-		Int("status", w.status).Int64("duration_us", took.Microseconds()).Int64("bytes", w.bytes).
+		Int("status", w.status).Float64("duration_ms", float64(took.Microseconds())/1000).Int64("bytes", w.bytes).
 		Str("client_ip", rec.ClientIP).Str("principal", rec.Caller.Name)
 	if rec.Method != "" {
 		ev = ev.Str("a2a_method", rec.Method)
@@ -72,6 +72,9 @@ func (a *App) logRequest(r *http.Request, rec *access.Record, w *statusWriter, t
 	}
 	if rec.TaskID != "" {
 		ev = ev.Str("task_id", string(rec.TaskID))
+	}
+	if rec.ContextID != "" {
+		ev = ev.Str("context_id", string(rec.ContextID))
 	}
 	if rec.Err != nil {
 		ev = ev.Err(rec.Err).Str("error_kind", string(a2a.AsError(rec.Err).Code))

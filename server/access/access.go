@@ -19,11 +19,16 @@ type Record struct {
 	Method string
 	Skill  a2a.SkillID
 	TaskID a2a.TaskID
+	// ContextID is the context of the task.
+	ContextID a2a.ContextID
 	// Err is an error answered to the client, with its private cause.
 	Err error
 	// Mounts of the request.
 	Mount a2a.SkillID
 }
+
+// Saw notes the task that the request is about.
+func (r *Record) Saw(t *a2a.Task) { r.TaskID, r.ContextID, r.Skill = t.ID, t.ContextID, t.Skill }
 
 type key struct{}
 

@@ -68,7 +68,7 @@ func (k *Keys) Authenticate(r *http.Request) (a2a.Caller, error) {
 	bearer, apiKey := credentials(r)
 	if bearer == "" && apiKey == "" {
 		if k.required {
-			return a2a.Caller{}, unauthenticated("Send an API key: X-API-Key: KEY or Authorization: Bearer KEY.")
+			return a2a.Caller{}, unauthenticated()
 		}
 		return a2a.Caller{Scope: a2a.Scope{Owner: Anonymous}, Name: Anonymous, Anonymous: true}, nil
 	}
@@ -85,7 +85,7 @@ func (k *Keys) Authenticate(r *http.Request) (a2a.Caller, error) {
 			return c, nil
 		}
 	}
-	return a2a.Caller{}, unauthenticated("The API key is not valid.")
+	return a2a.Caller{}, unauthenticated()
 }
 
 // match compares with every key, so that the time tells nothing.
@@ -110,6 +110,7 @@ func credentials(r *http.Request) (bearer, apiKey string) {
 	return bearer, strings.TrimSpace(r.Header.Get("X-API-Key"))
 }
 
-func unauthenticated(text string) error {
-	return &a2a.Error{Code: a2a.CodeUnauthenticated, Message: text}
+// unauthenticated is the same whatever is wrong with the key, or if there is none.
+func unauthenticated() error {
+	return &a2a.Error{Code: a2a.CodeUnauthenticated, Message: "Send a valid API key: X-API-Key: KEY or Authorization: Bearer KEY."}
 }

@@ -56,6 +56,7 @@ func (h *Handler) StatusStream(id func(*http.Request) a2a.TaskID) http.Handler {
 			return
 		}
 		defer reader.Close()
+		rec.Saw(t)
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // where it is not supported there is none
 		_ = ended(rec, h.serveStatus(w, r, d, reader, t))
 	})

@@ -224,13 +224,16 @@ func (h *Handler) do(r *http.Request, rec *access.Record, d *wire.Dialect, m wir
 		rec.TaskID = q.TaskID
 		res, err := h.o.Engine.Send(ctx, rec.Caller, rec.Mount, q)
 		if err == nil && res.Task != nil {
-			rec.TaskID, rec.Skill = res.Task.ID, res.Task.Skill
+			rec.Saw(res.Task)
 		}
 		return res, q.View, err
 	case a2a.OpGet:
 		q := req.(*a2a.GetRequest)
 		rec.TaskID = q.ID
 		t, err := h.o.Engine.Get(ctx, rec.Caller, q)
+		if err == nil {
+			rec.Saw(t)
+		}
 		return t, q.View, err
 	case a2a.OpList:
 		q := req.(*a2a.ListRequest)
@@ -240,6 +243,9 @@ func (h *Handler) do(r *http.Request, rec *access.Record, d *wire.Dialect, m wir
 		q := req.(*a2a.CancelRequest)
 		rec.TaskID = q.ID
 		t, err := h.o.Engine.Cancel(ctx, rec.Caller, q)
+		if err == nil {
+			rec.Saw(t)
+		}
 		return t, a2a.View{}, err
 	case a2a.OpExtendedCard:
 		card, err := h.o.ExtendedCard(r, d.Name)

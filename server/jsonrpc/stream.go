@@ -41,7 +41,7 @@ func (h *Handler) open(r *http.Request, rec *access.Record, d *wire.Dialect, m w
 		if err != nil {
 			return nil, err
 		}
-		rec.TaskID, rec.Skill = t.ID, t.Skill
+		rec.Saw(t)
 		return &opened{task: t, reader: reader, view: q.View}, nil
 	}
 	q := req.(*a2a.GetRequest)
@@ -50,6 +50,7 @@ func (h *Handler) open(r *http.Request, rec *access.Record, d *wire.Dialect, m w
 	if err != nil {
 		return nil, err
 	}
+	rec.Saw(t)
 	o := &opened{task: t, reader: reader, view: q.View}
 	if after, ok := LastEvent(r); ok && after <= t.Seq {
 		reader.Resume(after)
