@@ -22,3 +22,5 @@ func open(t testing.TB, dir string) taskstore.Store {
 func TestStore(t *testing.T) {
 	storetest.Run(t, func(t testing.TB) taskstore.Store { return open(t, t.TempDir()) })
 }
+
+func TestStore_Durable(t *testing.T) { storetest.RunDurable(t, open) }
