@@ -173,8 +173,8 @@ func TestEngine_Send(t *testing.T) {
 		{text: "@fail", want: a2a.StateFailed, says: "failed", code: a2a.CodeSkillFailed},
 		{text: "@panic", want: a2a.StateFailed, says: "internal error", code: a2a.CodeInternal},
 		{text: "@noterm", want: a2a.StateFailed, says: "without a final state", code: a2a.CodeNoFinalState},
-		{text: "@hang", want: a2a.StateFailed, says: "skill timed out after 1m0s", code: a2a.CodeTimeout, took: time.Minute},
-		{text: "@ignorecancel 90", want: a2a.StateFailed, says: "skill timed out after 1m0s", code: a2a.CodeTimeout, took: 65 * time.Second},
+		{text: "@hang", want: a2a.StateFailed, says: "skill timed out after 60s", code: a2a.CodeTimeout, took: time.Minute},
+		{text: "@ignorecancel 90", want: a2a.StateFailed, says: "skill timed out after 60s", code: a2a.CodeTimeout, took: 65 * time.Second},
 		{text: "@big 40000000", want: a2a.StateFailed, says: "more than 33554432 bytes", code: a2a.CodeOutputTooLarge},
 		{text: "@chunks 5 100", want: a2a.StateCompleted, says: "chunk-1 \nchunk-2 \nchunk-3 \nchunk-4 \nchunk-5 ", took: 400 * time.Millisecond},
 	} {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -233,7 +234,7 @@ func (r *run) failure(cause, err error) a2a.Event {
 	}
 	switch {
 	case errors.Is(cause, skills.ErrTimeout):
-		return fail(a2a.CodeTimeout, "skill timed out after "+entry.Limits.Timeout.String())
+		return fail(a2a.CodeTimeout, "skill timed out after "+inSeconds(entry.Limits.Timeout))
 	case errors.Is(cause, errOutput):
 		return fail(a2a.CodeOutputTooLarge, fmt.Sprintf("skill put out more than %d bytes", entry.Limits.MaxOutputBytes))
 	case err == nil:
@@ -249,6 +250,11 @@ func (r *run) failure(cause, err error) a2a.Event {
 	}
 	r.logFailure(err)
 	return fail(a2a.CodeInternal, "internal error")
+}
+
+// inSeconds spells a time limit as the contract does: 60s, not 1m0s.
+func inSeconds(d time.Duration) string {
+	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s"
 }
 
 func (r *run) logFailure(err error) {
