@@ -53,11 +53,11 @@ bench: ## the benchmark, a few minutes; fails when a goal is missed
 
 bench-quick: ## one short round of it; the numbers are rough
 	$(say)
-	cd bench && go run . -rounds 1 -slice 2s -warm 500ms -starts 3 -goals=false
+	cd bench && go run . -rounds 1 -slice 2s -warm 500ms -starts 3 -goals show
 
 bench-smoke: ## that the benchmark works, not how fast anything is
 	$(say)
-	cd bench && go run . -rounds 1 -slice 300ms -warm 200ms -conns 1,32 -open 100 -db 5 -starts 2 -goals=false
+	cd bench && go run . -rounds 1 -slice 300ms -warm 200ms -conns 1,32 -open 100 -db 5 -starts 2 -goals none
 
 fuzz-smoke: ## each fuzz test for FUZZTIME
 	$(say)

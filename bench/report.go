@@ -24,7 +24,7 @@ type results struct {
 	Closed  []sample  `json:"closed"`
 	Open    []sample  `json:"open"`
 	Cold    *cold     `json:"cold,omitempty"`
-	Goals   []goal    `json:"goals"`
+	Goals   []goal    `json:"goals,omitempty"`
 }
 
 type machine struct {
