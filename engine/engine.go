@@ -49,6 +49,8 @@ type Options struct {
 	// FlushEvery is the shortest time between two writes of a run that emits
 	// many small events; default 20 ms.
 	FlushEvery time.Duration
+	// Push lets clients register webhooks; nil does not.
+	Push *PushOptions
 	// MaxPending is how many bytes of events a run may have waiting to be
 	// written before it is slowed down; default 1 MiB.
 	MaxPending int64
@@ -90,6 +92,9 @@ func (o *Options) defaults() {
 	if o.MaxPending == 0 {
 		o.MaxPending = 1 << 20
 	}
+	if o.Push != nil && o.Push.Max == 0 {
+		o.Push.Max = 10
+	}
 }
 
 // Engine runs skills. It is safe for concurrent use.
@@ -102,6 +107,7 @@ type Engine struct {
 	hub    *hub
 	lanes  map[a2a.SkillID]*lane
 	tokens tokenKey
+	pushed pushed
 
 	mu       sync.Mutex
 	runs     map[a2a.TaskID]*run // guarded by mu; running in this process
@@ -139,6 +145,9 @@ func (e *Engine) Start() {
 	e.loops.Go(func() { e.leaseLoop(ctx) })
 	if e.opts.Retention > 0 {
 		e.loops.Go(func() { e.pruneLoop(ctx) })
+	}
+	if e.opts.Push != nil {
+		e.loops.Go(func() { e.loadPushed(ctx) })
 	}
 }
 

@@ -324,7 +324,7 @@ func (j *journal) writeLocked() {
 // written is called by the store after a commit.
 func (j *journal) written(n notice, final bool, err error) {
 	if err == nil {
-		j.engine.hub.publish(j.lease.TaskID, n)
+		j.engine.publish(j.lease.TaskID, n)
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -63,6 +63,13 @@ func (e *Engine) deliver(ctx context.Context, caller a2a.Caller, req *a2a.SendRe
 		// The task stays as it is, so that a better message can follow.
 		return accepted{}, a2a.InvalidParams("message", a2a.AsError(err).Message)
 	}
+	if req.Push != nil {
+		q := a2a.PushRequest{TaskID: before.ID, Config: *req.Push}
+		if _, err := e.SetPush(ctx, caller, &q); err != nil {
+			return accepted{}, err
+		}
+		req.Push = nil // once, whatever becomes of the message
+	}
 	if paused {
 		check := func(now *a2a.Task, _ taskstore.Run) error {
 			if err := fits(now, req); err != nil {

@@ -168,7 +168,7 @@ func (e *Engine) update(ctx context.Context, scope a2a.Scope, id a2a.TaskID, dec
 	if made.Task.Status.State.Settled() {
 		n.task = made.Task
 	}
-	e.hub.publish(id, n)
+	e.publish(id, n)
 	return s, nil
 }
 

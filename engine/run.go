@@ -221,7 +221,7 @@ func (r *run) broken(err error) {
 		return
 	}
 	r.engine.log.Error().Err(err).Str("task_id", string(r.id())).Msg("write run")
-	r.engine.hub.publish(r.id(), notice{err: err})
+	r.engine.publish(r.id(), notice{err: err})
 }
 
 // failure is the event that ends a run which did not end itself.

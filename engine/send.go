@@ -76,8 +76,6 @@ func (e *Engine) accept(ctx context.Context, caller a2a.Caller, mount a2a.SkillI
 	switch {
 	case e.isDraining():
 		return accepted{}, stopping()
-	case req.PushConfig:
-		return accepted{}, &a2a.Error{Code: a2a.CodePushNotSupported, Message: "Push Notification is not supported"}
 	case req.TaskID != "":
 		return e.proceed(ctx, caller, req, watch)
 	}
@@ -85,6 +83,12 @@ func (e *Engine) accept(ctx context.Context, caller a2a.Caller, mount a2a.SkillI
 	s, input, err := e.compose(caller, choice, req)
 	if err != nil {
 		return accepted{}, err
+	}
+	if req.Push != nil {
+		if s.Push, err = e.preparePush(*req.Push, "configuration.pushNotificationConfig.url"); err != nil {
+			return accepted{}, err
+		}
+		s.Push.TaskID = s.Task.ID
 	}
 	if s.Run.State == taskstore.RunEnded {
 		return e.submit(ctx, s, nil, watch)
@@ -171,8 +175,14 @@ func (e *Engine) submit(ctx context.Context, s taskstore.Submission, r *run, wat
 			}
 		}()
 	}
+	if s.Push != nil {
+		e.pushed.add(s.Task.ID) // before it is stored, so that no commit goes unseen
+	}
 	// The client may leave at any time; what it sent is stored all the same.
 	out, err := e.store.Submit(context.WithoutCancel(ctx), s)
+	if err != nil && s.Push != nil {
+		e.pushed.remove(s.Task.ID)
+	}
 	if r != nil && (err != nil || out.Existing) {
 		e.giveBack(r.lane, s.Scope, s.Task.ContextID, s.Run.State)
 	}
@@ -187,6 +197,9 @@ func (e *Engine) submit(ctx context.Context, s taskstore.Submission, r *run, wat
 		return acc, taskIDConflict()
 	case out.Existing:
 		return e.join(ctx, s.Scope, out.Task.ID, watch)
+	}
+	if s.Push != nil {
+		e.opts.Push.Notify(s.Task.ID)
 	}
 	acc.task = out.Task
 	if r != nil {
