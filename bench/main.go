@@ -15,11 +15,13 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -95,6 +97,7 @@ func run(p plan) (bool, error) {
 	if scratch, err = filepath.Abs(scratch); err != nil {
 		return false, err
 	}
+	cleanWhenStopped(scratch)
 	progress("build the server and the peers")
 	targets, binary, err := build(p, scratch)
 	if err != nil {
@@ -151,6 +154,20 @@ func run(p plan) (bool, error) {
 	}
 	res.print(os.Stdout)
 	return res.met(), res.write(p.out)
+}
+
+// cleanWhenStopped removes the scratch data also when the run is interrupted; the
+// servers end with their parent.
+func cleanWhenStopped(scratch string) {
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	go func() {
+		<-stop
+		if err := os.RemoveAll(scratch); err != nil {
+			fail(err)
+		}
+		os.Exit(130)
+	}()
 }
 
 // progress prints a line of what is being done.
