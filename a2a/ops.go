@@ -16,16 +16,21 @@ const (
 	OpList         Op = "List"
 	OpCancel       Op = "Cancel"
 	OpExtendedCard Op = "ExtendedCard"
-	// The following are known to the dialects, so that they are refused with
-	// the right error until the engine serves them.
-	OpStream     Op = "Stream"
-	OpSubscribe  Op = "Subscribe"
-	OpPushConfig Op = "PushConfig"
+	OpStream       Op = "Stream"
+	OpSubscribe    Op = "Subscribe"
+	OpSetPush      Op = "SetPush"
+	OpGetPush      Op = "GetPush"
+	OpListPush     Op = "ListPush"
+	OpDeletePush   Op = "DeletePush"
 )
 
 // Reads reports whether the operation only reads (the rate limit's read class).
 func (o Op) Reads() bool {
-	return o == OpGet || o == OpList || o == OpExtendedCard || o == OpSubscribe
+	switch o {
+	case OpGet, OpList, OpExtendedCard, OpSubscribe, OpGetPush, OpListPush:
+		return true
+	}
+	return false
 }
 
 // SkillHint is one place in a request that may name a skill.
@@ -59,8 +64,9 @@ type SendRequest struct {
 	Dialect string
 	// AcceptedOutputModes are media types the client can use; nil accepts all.
 	AcceptedOutputModes []string
-	// PushConfig says that the request carried an inline push config.
-	PushConfig bool
+	// Push is the inline push config, or nil. Its TaskID is "" (the task may not
+	// exist yet).
+	Push *PushConfig
 	// Extensions are the extension URIs the client asked to activate.
 	Extensions []string
 	// IdempotencyKey is the Idempotency-Key header, or "".

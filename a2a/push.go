@@ -12,7 +12,8 @@ type PushConfig struct {
 	URL    string `json:"url"`
 	// Token is sent back to the webhook in a header, so that it knows the sender.
 	Token string `json:"token,omitempty"`
-	// Scheme and Credentials make the Authorization header; both or neither.
+	// Scheme and Credentials make the Authorization header, which is sent if there
+	// are Credentials. Those need a Scheme; a Scheme may come alone.
 	Scheme      string `json:"scheme,omitempty"`
 	Credentials string `json:"credentials,omitempty"`
 	// Dialect is the name of the dialect the config came in. Deliveries have its

@@ -52,8 +52,10 @@ type form struct {
 	// waitValue its value for blocking.
 	waitName  string
 	waitValue bool
-	// pushName is the configuration's member with an inline push config.
-	pushName string
+	// pushName is the member with a push config, and schemeName the one with the
+	// scheme of its authentication.
+	pushName   string
+	schemeName string
 	// operationNames is SendRequest.OperationNamesSkill.
 	operationNames bool
 	// cancelAgain is CancelRequest.Again.
@@ -152,7 +154,7 @@ func (f *form) message(r *reader, req *a2a.SendRequest, h *hints) error {
 
 // configuration reads the configuration of a send.
 func (f *form) configuration(r *reader, req *a2a.SendRequest, h *hints) error {
-	req.Blocking, req.PushConfig, req.AcceptedOutputModes, req.View = true, false, nil, a2a.View{}
+	req.Blocking, req.Push, req.AcceptedOutputModes, req.View = true, nil, nil, a2a.View{}
 	h[hintConfigSkillID], h[hintConfigSnakeSkillID] = nil, nil
 	return r.members(func(written, name []byte) (err error) {
 		switch string(written) {
@@ -173,8 +175,7 @@ func (f *form) configuration(r *reader, req *a2a.SendRequest, h *hints) error {
 			wait, present, err = r.boolean()
 			req.Blocking = !present || wait == f.waitValue
 		case f.pushName:
-			req.PushConfig = r.d.PeekKind() != 'n'
-			err = r.object(func([]byte) error { return r.skip() })
+			req.Push, err = f.pushConfig(r)
 		default:
 			err = r.skip()
 		}

@@ -110,7 +110,7 @@ func TestDialects_Methods(t *testing.T) {
 			if m.Decode == nil {
 				t.Errorf("%s has no decoder", name)
 			}
-			answers := m.Op == a2a.OpSend || m.Op == a2a.OpGet || m.Op == a2a.OpList || m.Op == a2a.OpCancel
+			answers := m.Op != a2a.OpStream && m.Op != a2a.OpSubscribe && m.Op != a2a.OpExtendedCard
 			if (m.Append != nil) != answers {
 				t.Errorf("%s (%s): encoder is %v, want %v", name, m.Op, m.Append != nil, answers)
 			}

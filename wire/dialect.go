@@ -38,6 +38,8 @@ type Dialect struct {
 	AppendError func(b []byte, e *a2a.Error) []byte
 	// Stream is how the dialect shows a task's events.
 	Stream *StreamForm
+	// Push is how its webhooks are told of a task; nil if it has no push configs.
+	Push *PushForm
 }
 
 // Method is the wire form of one operation.
@@ -45,14 +47,15 @@ type Method struct {
 	Op a2a.Op
 	// Decode reads the params (nil when the request had none) into the
 	// operation's request: *a2a.SendRequest (Send, Stream), *a2a.GetRequest (Get,
-	// Subscribe), *a2a.ListRequest, *a2a.CancelRequest, or nil for operations
-	// without one. Errors are *a2a.Error with code invalid_params. The request
+	// Subscribe), *a2a.ListRequest, *a2a.CancelRequest, *a2a.PushRequest (SetPush,
+	// GetPush, ListPush, DeletePush), or nil for operations without one. Errors are *a2a.Error with code invalid_params. The request
 	// shares no memory with params.
 	Decode func(params []byte, lim Limits) (any, error)
 	// Append appends the result: the value of the JSON-RPC "result" member.
-	// res is *a2a.SendResult, *a2a.Task (Get, Cancel) or *a2a.ListResult; view is
-	// the request's. It is nil for operations whose answer is made elsewhere
-	// (ExtendedCard) or that are always refused (Stream, Subscribe, PushConfig).
+	// res is *a2a.SendResult, *a2a.Task (Get, Cancel), *a2a.ListResult,
+	// *a2a.PushConfig (SetPush, GetPush), []a2a.PushConfig (ListPush) or nil
+	// (DeletePush); view is the request's. It is nil for operations whose answer is
+	// made elsewhere (ExtendedCard) or comes as frames (Stream, Subscribe).
 	Append func(b []byte, res any, view a2a.View) []byte
 	// NotFound, if not nil, appends the result that stands for an unknown task
 	// (the EMM dialect has a pseudo state for it); otherwise it is an error.
@@ -68,6 +71,11 @@ type Limits struct {
 	// MaxIDBytes is the longest message, context or task id; default 1024
 	// (client-chosen task ids are limited to 128 by the EMM contract).
 	MaxIDBytes int
+	// MaxURLBytes is the longest URL of a webhook; default 2048.
+	MaxURLBytes int
+	// MaxSecretBytes is the longest token, scheme or credentials of a push config;
+	// default 4096. They are sent in headers.
+	MaxSecretBytes int
 }
 
 // withDefaults returns l with every zero field at its default.
@@ -80,6 +88,12 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.MaxIDBytes == 0 {
 		l.MaxIDBytes = 1024
+	}
+	if l.MaxURLBytes == 0 {
+		l.MaxURLBytes = 2048
+	}
+	if l.MaxSecretBytes == 0 {
+		l.MaxSecretBytes = 4096
 	}
 	return l
 }

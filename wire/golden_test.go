@@ -26,7 +26,8 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 //	-- request --   optional "A2A-Version: x" line, then the body as it was sent
 //	-- result --    optional stored form of the *a2a.SendResult, *a2a.Task,
 //	                *a2a.ListResult or *a2a.Error; without it a send is answered
-//	                by echo, and a get by "unknown task"
+//	                by echo, a get by "unknown task", and what is about push
+//	                configs by one that has everything
 //	-- decoded --   written by -update
 //	-- response --  written by -update, indented
 type transcript struct {
@@ -155,7 +156,22 @@ func (x *transcript) answer(t testing.TB, req any) (res any, view a2a.View, e *a
 		}
 		return list, req.View, nil
 	}
-	return nil, view, &a2a.Error{Code: a2a.CodePushNotSupported}
+	push := req.(*a2a.PushRequest)
+	c := push.Config
+	switch x.op {
+	case a2a.OpSetPush:
+		if c.ID == "" {
+			c.ID = "p-1"
+		}
+		return &c, view, nil
+	case a2a.OpDeletePush:
+		return nil, view, nil
+	}
+	c = a2a.PushConfig{ID: "p-1", TaskID: push.TaskID, URL: "https://h", Token: "secret-token", Scheme: "Bearer", Credentials: "secret-word", Dialect: NameV1, CreatedAt: at}
+	if x.op == a2a.OpListPush {
+		return []a2a.PushConfig{c, {ID: "p-2", TaskID: push.TaskID, URL: "https://g"}}, view, nil
+	}
+	return &c, view, nil
 }
 
 // at is a fixed time of the tests.

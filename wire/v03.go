@@ -21,11 +21,12 @@ func newV03() *Dialect {
 		waitName:       "blocking",
 		waitValue:      true,
 		pushName:       "pushNotificationConfig",
+		schemeName:     "schemes",
 		operationNames: true,
 	}
 	s := &spelling{kinds: true, user: "user", agent: "agent", state: oldState, part: appendPartV03}
 	task := func(b []byte, res any, view a2a.View) []byte { return s.taskV03(b, res.(*a2a.Task), view) }
-	push := Method{Op: a2a.OpPushConfig, Decode: decodeNothing}
+	config := appendPush(appendPushV03)
 	return &Dialect{
 		Name: NameV03,
 		Methods: map[string]Method{
@@ -34,14 +35,15 @@ func newV03() *Dialect {
 			"tasks/get":                           {Op: a2a.OpGet, Decode: f.get, Append: task},
 			"tasks/cancel":                        {Op: a2a.OpCancel, Decode: f.cancel, Append: task},
 			"tasks/resubscribe":                   {Op: a2a.OpSubscribe, Decode: f.get},
-			"tasks/pushNotificationConfig/set":    push,
-			"tasks/pushNotificationConfig/get":    push,
-			"tasks/pushNotificationConfig/list":   push,
-			"tasks/pushNotificationConfig/delete": push,
+			"tasks/pushNotificationConfig/set":    {Op: a2a.OpSetPush, Decode: f.setPushV03, Append: config},
+			"tasks/pushNotificationConfig/get":    {Op: a2a.OpGetPush, Decode: f.pushNames("id", "pushNotificationConfigId", false), Append: config},
+			"tasks/pushNotificationConfig/list":   {Op: a2a.OpListPush, Decode: f.pushNames("id", "", false), Append: appendPushListV03},
+			"tasks/pushNotificationConfig/delete": {Op: a2a.OpDeletePush, Decode: f.pushNames("id", "pushNotificationConfigId", true), Append: appendNull},
 			"agent/getAuthenticatedExtendedCard":  {Op: a2a.OpExtendedCard, Decode: decodeNothing},
 		},
 		AppendError: appendErrorV03,
 		Stream:      s.streamV03(),
+		Push:        s.pushV03(),
 	}
 }
 

@@ -112,6 +112,9 @@ func checkFastA2A(t *testing.T, result []byte) {
 
 func TestV03_FastA2AClient(t *testing.T) {
 	for _, x := range transcripts(t, "v03") {
+		if strings.Contains(x.path, "-push-") {
+			continue // a client that knows of none
+		}
 		t.Run(x.path, func(t *testing.T) {
 			var response struct{ Result, Error json.RawMessage }
 			if err := json.Unmarshal(x.response, &response); err != nil {
@@ -171,16 +174,15 @@ func TestV03_Decode_Refuses(t *testing.T) {
 func TestV03_Decode_Configuration(t *testing.T) {
 	v03 := New(Options{}).V03
 	for config, want := range map[string]a2a.SendRequest{
-		``:                                      {Blocking: true},
-		`null`:                                  {Blocking: true},
-		`{}`:                                    {Blocking: true},
-		`{"blocking":null}`:                     {Blocking: true},
-		`{"blocking":true}`:                     {Blocking: true},
-		`{"blocking":false}`:                    {},
-		`{"returnImmediately":true}`:            {Blocking: true},
-		`{"pushNotificationConfig":{"url":""}}`: {Blocking: true, PushConfig: true},
-		`{"pushNotificationConfig":null}`:       {Blocking: true},
-		`{"acceptedOutputModes":["a/b"]}`:       {Blocking: true, AcceptedOutputModes: []string{"a/b"}},
+		``:                           {Blocking: true},
+		`null`:                       {Blocking: true},
+		`{}`:                         {Blocking: true},
+		`{"blocking":null}`:          {Blocking: true},
+		`{"blocking":true}`:          {Blocking: true},
+		`{"blocking":false}`:         {},
+		`{"returnImmediately":true}`: {Blocking: true},
+		`{"pushNotificationConfig":{"url":"http://h"},"pushNotificationConfig":null}`: {Blocking: true},
+		`{"acceptedOutputModes":["a/b"]}`:                                             {Blocking: true, AcceptedOutputModes: []string{"a/b"}},
 	} {
 		params := `{"message":{"messageId":"m","role":"user","parts":[{"text":"x"}]}}`
 		if config != "" {

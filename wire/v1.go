@@ -42,11 +42,12 @@ func newV1() *Dialect {
 		part:        (*reader).partV1,
 		waitName:    "returnImmediately",
 		pushName:    "taskPushNotificationConfig",
+		schemeName:  "scheme",
 		cancelAgain: true,
 	}
 	s := &spelling{user: "ROLE_USER", agent: "ROLE_AGENT", state: stateV1, part: appendPartV1}
 	task := func(b []byte, res any, view a2a.View) []byte { return s.taskV1(b, res.(*a2a.Task), view, false) }
-	push := Method{Op: a2a.OpPushConfig, Decode: decodeNothing}
+	config := appendPush(appendPushV1)
 	return &Dialect{
 		Name: NameV1,
 		Methods: map[string]Method{
@@ -56,14 +57,15 @@ func newV1() *Dialect {
 			"ListTasks":                        {Op: a2a.OpList, Decode: decodeListV1, Append: s.listV1},
 			"CancelTask":                       {Op: a2a.OpCancel, Decode: f.cancel, Append: task},
 			"SubscribeToTask":                  {Op: a2a.OpSubscribe, Decode: f.get},
-			"CreateTaskPushNotificationConfig": push,
-			"GetTaskPushNotificationConfig":    push,
-			"ListTaskPushNotificationConfigs":  push,
-			"DeleteTaskPushNotificationConfig": push,
+			"CreateTaskPushNotificationConfig": {Op: a2a.OpSetPush, Decode: f.setPushV1, Append: config},
+			"GetTaskPushNotificationConfig":    {Op: a2a.OpGetPush, Decode: f.pushNames("taskId", "id", true), Append: config},
+			"ListTaskPushNotificationConfigs":  {Op: a2a.OpListPush, Decode: f.pushNames("taskId", "", false), Append: appendPushListV1},
+			"DeleteTaskPushNotificationConfig": {Op: a2a.OpDeletePush, Decode: f.pushNames("taskId", "id", true), Append: appendNull},
 			"GetExtendedAgentCard":             {Op: a2a.OpExtendedCard, Decode: decodeNothing},
 		},
 		AppendError: appendErrorV1,
 		Stream:      s.streamV1(),
+		Push:        s.pushV1(),
 	}
 }
 

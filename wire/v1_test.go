@@ -27,6 +27,15 @@ func checkResultV1(t *testing.T, op a2a.Op, result []byte) proto.Message {
 		m = &a2apb.Task{}
 	case a2a.OpList:
 		m = &a2apb.ListTasksResponse{}
+	case a2a.OpSetPush, a2a.OpGetPush:
+		m = &a2apb.TaskPushNotificationConfig{}
+	case a2a.OpListPush:
+		m = &a2apb.ListTaskPushNotificationConfigsResponse{}
+	case a2a.OpDeletePush:
+		if string(result) != "null" {
+			t.Errorf("got %s, want null", result)
+		}
+		return nil
 	default:
 		t.Fatalf("operation %s has no result", op)
 	}
@@ -111,9 +120,9 @@ func TestV1_Decode_AnySpelling(t *testing.T) {
 		same   []string
 	}{
 		{"SendMessage", []string{
-			`{"message":{"messageId":"m","contextId":"c","taskId":"t","role":"ROLE_USER","referenceTaskIds":["r"],"parts":[{"text":"x","mediaType":"text/plain"}]},"configuration":{"acceptedOutputModes":["a/b"],"historyLength":3,"returnImmediately":true,"taskPushNotificationConfig":{"url":"http://h","taskId":""}}}`,
-			`{"message":{"message_id":"m","context_id":"c","task_id":"t","role":1,"reference_task_ids":["r"],"parts":[{"text":"x","media_type":"text/plain"}]},"configuration":{"accepted_output_modes":["a/b"],"history_length":"3","return_immediately":true,"task_push_notification_config":{}}}`,
-			`{"configuration":{"return_immediately":false,"returnImmediately":true,"historyLength":3.0,"acceptedOutputModes":["a/b"],"taskPushNotificationConfig":{}},"message":{"role":1.0,"messageId":"x","messageId":"m","contextId":"c","taskId":"t","referenceTaskIds":["r"],"parts":[{"mediaType":"text/plain","text":"x"}]}}`,
+			`{"message":{"messageId":"m","contextId":"c","taskId":"t","role":"ROLE_USER","referenceTaskIds":["r"],"parts":[{"text":"x","mediaType":"text/plain"}]},"configuration":{"acceptedOutputModes":["a/b"],"historyLength":3,"returnImmediately":true,"taskPushNotificationConfig":{"url":"http://h","taskId":"","authentication":{"scheme":"Bearer"}}}}`,
+			`{"message":{"message_id":"m","context_id":"c","task_id":"t","role":1,"reference_task_ids":["r"],"parts":[{"text":"x","media_type":"text/plain"}]},"configuration":{"accepted_output_modes":["a/b"],"history_length":"3","return_immediately":true,"task_push_notification_config":{"url":"http://h","task_id":"other","token":null,"authentication":{"credentials":null,"scheme":"Bearer"}}}}`,
+			`{"configuration":{"return_immediately":false,"returnImmediately":true,"historyLength":3.0,"acceptedOutputModes":["a/b"],"taskPushNotificationConfig":{"url":"http://g","token":"t"},"taskPushNotificationConfig":{"authentication":{"scheme":"Bearer"},"url":"http://g","url":"http://h"}},"message":{"role":1.0,"messageId":"x","messageId":"m","contextId":"c","taskId":"t","referenceTaskIds":["r"],"parts":[{"mediaType":"text/plain","text":"x"}]}}`,
 		}},
 		{"SendMessage", []string{
 			`{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"raw":"/+8="},{"raw":""}]}}`,

@@ -51,6 +51,9 @@ type Options struct {
 	// ExtendedCard returns the extended agent card for the caller as JSON, in the
 	// dialect's form, or an error that says why there is none.
 	ExtendedCard func(r *http.Request, dialect string) ([]byte, error)
+	// Push keeps push configs. It is nil if the server sends no notifications: the
+	// operations on push configs are then refused, whatever their params.
+	Push Pushes
 	// Stream are the times of streams.
 	Stream stream.Options
 	// EnterStream counts an open stream of the caller; leave ends it. An error says
@@ -122,6 +125,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				return m.NotFound(b, a2a.TaskID(coded.Details["taskId"]))
 			})
 		})
+	case r.Context().Err() != nil:
+		rec.Err, rec.Gone = err, true // nobody is left to answer; the task is stored
 	default:
 		rec.Err = err
 		setRetryAfter(w, a2a.AsError(err))
@@ -207,6 +212,9 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 
 // do decodes the params and calls the engine.
 func (h *Handler) do(r *http.Request, rec *access.Record, d *wire.Dialect, m wire.Method, params []byte) (any, a2a.View, error) {
+	if isPush(m.Op) && h.o.Push == nil {
+		return nil, a2a.View{}, noPush()
+	}
 	var req any
 	if m.Decode != nil {
 		var err error
@@ -251,7 +259,8 @@ func (h *Handler) do(r *http.Request, rec *access.Record, d *wire.Dialect, m wir
 		card, err := h.o.ExtendedCard(r, d.Name)
 		return card, a2a.View{}, err
 	default:
-		return nil, a2a.View{}, &a2a.Error{Code: a2a.CodePushNotSupported, Message: "Push Notification is not supported"}
+		res, err := h.push(ctx, rec, m.Op, req.(*a2a.PushRequest))
+		return res, a2a.View{}, err
 	}
 }
 
