@@ -45,9 +45,15 @@ func (a *App) observe(next http.Handler) http.Handler {
 	})
 }
 
+// statusGone is logged for a client that left before it was answered.
+const statusGone = 499
+
 func (a *App) logRequest(r *http.Request, rec *access.Record, w *statusWriter, took time.Duration) {
 	level := zerolog.InfoLevel
+	status := w.status
 	switch {
+	case rec.Gone:
+		status = statusGone
 	case w.status >= 500:
 		level = zerolog.ErrorLevel
 	case w.status == http.StatusUnauthorized || w.status == http.StatusForbidden:
@@ -62,7 +68,7 @@ func (a *App) logRequest(r *http.Request, rec *access.Record, w *statusWriter, t
 		route = c.RoutePattern()
 	}
 	ev = ev.Str("request_id", rec.RequestID).Str("method", r.Method).Str("route", route).
-		Int("status", w.status).Float64("duration_ms", float64(took.Microseconds())/1000).Int64("bytes", w.bytes).
+		Int("status", status).Float64("duration_ms", float64(took.Microseconds())/1000).Int64("bytes", w.bytes).
 		Str("client_ip", rec.ClientIP).Str("principal", rec.Caller.Name)
 	if rec.Method != "" {
 		ev = ev.Str("a2a_method", rec.Method)

@@ -21,6 +21,8 @@ type Record struct {
 	TaskID a2a.TaskID
 	// ContextID is the context of the task.
 	ContextID a2a.ContextID
+	// Gone says that the client left before it was answered.
+	Gone bool
 	// Err is an error answered to the client, with its private cause.
 	Err error
 	// Mounts of the request.
