@@ -150,21 +150,23 @@ func open(ctx context.Context, o Options) (_ *Store, err error) {
 	sqlite.Fdatasync(true)
 
 	common := []string{"busy_timeout(5000)", "temp_store(MEMORY)"}
-	if err := migrate(ctx, dsn(path, append(common, "journal_mode(WAL)", "synchronous(FULL)")...)); err != nil {
-		return nil, fmt.Errorf("migrate %s: %w", path, err)
-	}
 	write, err := dial(dsn(path, append(common, "journal_mode(WAL)", "synchronous("+o.Synchronous+")",
 		fmt.Sprintf("wal_autocheckpoint(%d)", o.Checkpoint),
 		"journal_size_limit(67108864)", // a log that a burst or a long read made longer is cut back to 64 MiB
 		"cache_size(-16384)")...))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, write.close())
 		}
 	}()
+	// With the writer connected, since the last connection to close writes back
+	// the write-ahead log, which a start has no time for.
+	if err := migrate(ctx, dsn(path, append(common, "synchronous(FULL)")...)); err != nil {
+		return nil, fmt.Errorf("migrate %s: %w", path, err)
+	}
 	last, err := s.recover(ctx, write)
 	if err != nil {
 		return nil, err
