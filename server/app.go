@@ -149,6 +149,10 @@ func (a *App) Run(ctx context.Context) error {
 // Close releases what New took, for an App that is not run.
 func (a *App) Close() error { return a.release() }
 
+// answerTime is how long requests that were let go at the end of the shutdown time
+// may take to be answered.
+const answerTime = 2 * time.Second
+
 func (a *App) stop() error {
 	a.stopping.Store(true)
 	if d := a.cfg.Server.DrainDelay; d > 0 {
@@ -158,10 +162,13 @@ func (a *App) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), a.cfg.Server.ShutdownTimeout)
 	defer cancel()
 	// The engine stops beside the listener: requests that wait for a run end when
-	// it does.
+	// it does, at the latest when the time is over. Then they still need a moment to
+	// be answered.
 	stopped := make(chan error, 1)
 	go func() { stopped <- a.engine.Stop(ctx) }()
-	err := a.http.Shutdown(ctx)
+	answers, cancelAnswers := context.WithTimeout(context.Background(), a.cfg.Server.ShutdownTimeout+answerTime)
+	defer cancelAnswers()
+	err := a.http.Shutdown(answers)
 	err = errors.Join(<-stopped, err)
 	if err != nil {
 		// What is still open then is cut; its tasks are safe.

@@ -71,6 +71,10 @@ func New(t testing.TB, o Options) *Server {
 	return s
 }
 
+// At returns a client of a server that runs in another process, which has to be
+// stopped by other means.
+func At(t testing.TB, url string) *Server { return &Server{t: t, URL: url} }
+
 // Stop stops the server and waits for it. It may be called more than once.
 func (s *Server) Stop() {
 	if s.stop == nil {
