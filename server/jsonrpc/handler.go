@@ -125,10 +125,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				return m.NotFound(b, a2a.TaskID(coded.Details["taskId"]))
 			})
 		})
-	case r.Context().Err() != nil:
-		rec.Err, rec.Gone = err, true // nobody is left to answer; the task is stored
 	default:
-		rec.Err = err
+		// A client that only closed its sending side looks as if it had left, and
+		// still reads the answer.
+		rec.Err, rec.Gone = err, r.Context().Err() != nil
 		setRetryAfter(w, a2a.AsError(err))
 		h.writeError(w, Status(err), env.ID, d, err)
 	}
