@@ -34,6 +34,9 @@ func (s *spelling) streamV1() *StreamForm {
 		},
 		Event: func(b []byte, t *a2a.Task, ev *a2a.Event) []byte {
 			switch {
+			case ev.Created != nil:
+				b = append(b, `{"task":`...)
+				return append(s.taskV1(b, asCreated(ev), a2a.View{}, false), '}')
 			case ev.Status != nil:
 				b = append(b, `{"statusUpdate":{`...)
 				b = s.eventHead(b, t)
@@ -62,6 +65,8 @@ func (s *spelling) streamV03() *StreamForm {
 		Snapshot: s.taskV03,
 		Event: func(b []byte, t *a2a.Task, ev *a2a.Event) []byte {
 			switch {
+			case ev.Created != nil:
+				return s.taskV03(b, asCreated(ev), a2a.View{})
 			case ev.Status != nil:
 				b = append(b, `{"kind":"status-update"`...)
 				b = s.eventHead(b, t)
@@ -78,6 +83,14 @@ func (s *spelling) streamV03() *StreamForm {
 		},
 		Ends: ends,
 	}
+}
+
+// asCreated is the task as it was when it was created: what a replay of the whole
+// log begins with.
+func asCreated(ev *a2a.Event) *a2a.Task {
+	t := *ev.Created
+	t.Status.At = ev.At
+	return &t
 }
 
 func (s *spelling) eventHead(b []byte, t *a2a.Task) []byte {
