@@ -120,7 +120,7 @@ func inputCases() []bugCase {
 					t.Errorf("%s: got %d bytes (%v), want the %d sent", name, len(got), err, len(content))
 				}
 			}
-			a := c.RPC(call("SendMessage", parts1(`{"raw":"`+strings.Repeat("A", 60_000_000)+`"}`)), alice, v10)
+			a := c.RPC(call("SendMessage", parts1(`{"raw":"`+strings.Repeat("A", 20_000_000)+`"}`)), alice, v10)
 			if a.Status != http.StatusRequestEntityTooLarge || !strings.Contains(string(a.Body), "10485760") {
 				t.Errorf("got HTTP %d %s, want 413 with the limit", a.Status, clip(a.Body))
 			}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -49,6 +50,7 @@ func New(t testing.TB, o Options) *Server {
 		t.Fatal(err)
 	}
 	cfg.Server.Addr = "127.0.0.1:0"
+	cfg.Server.ShutdownTimeout = time.Second // a test that leaves work running need not wait for it
 	if o.Edit != nil {
 		o.Edit(cfg)
 	}
