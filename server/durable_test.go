@@ -37,7 +37,7 @@ func post(ctx context.Context, url, body string) (servertest.Answer, error) {
 // starts it again on the same data: every task whose id was given out is there and
 // comes to its end, once.
 func TestDurable_Kill(t *testing.T) {
-	dir := dataDir(t, "concurrency: 16", "shutdown_timeout: 1s")
+	dir := dataDir(t, 16, "1s")
 	p := start(t, dir)
 	const sends, enough = 256, 100
 	acked := make(chan string, sends)
@@ -102,7 +102,7 @@ func (p *process) log0(id string) []servertest.Answer {
 // TestDurable_Terminate stops a server that has running and waiting work: callers
 // that wait are answered, nothing is lost, and the next start goes on.
 func TestDurable_Terminate(t *testing.T) {
-	dir := dataDir(t, "concurrency: 2", "shutdown_timeout: 500ms")
+	dir := dataDir(t, 2, "500ms")
 	p := start(t, dir)
 	// One ends within the shutdown's time, one does not, many wait in the queue.
 	quick, slow := p.bg("@sleep 0.3"), p.bg("@sleep 2")
@@ -159,7 +159,7 @@ func TestDurable_Terminate(t *testing.T) {
 
 // TestDurable_NoRetry: work that may not be repeated ends with a reason.
 func TestDurable_NoRetry(t *testing.T) {
-	dir := dataDir(t, "concurrency: 2", "shutdown_timeout: 300ms")
+	dir := dataDir(t, 2, "300ms")
 	edit(t, dir, "retry: on_crash", "retry: never")
 	for name, stop := range map[string]func(*process){
 		"kill": (*process).kill, "terminate": func(p *process) { p.terminate() },
@@ -183,7 +183,7 @@ func TestDurable_NoRetry(t *testing.T) {
 
 // TestDurable_SecondProcess: a data directory has one server.
 func TestDurable_SecondProcess(t *testing.T) {
-	dir := dataDir(t, "concurrency: 2", "shutdown_timeout: 1s")
+	dir := dataDir(t, 2, "1s")
 	first := start(t, dir)
 	id := first.bg("@sleep 0.5")
 	second, url := launch(t, dir)
@@ -199,7 +199,7 @@ func TestDurable_SecondProcess(t *testing.T) {
 
 // TestDurable_Idempotency: keys and page tokens outlive the process.
 func TestDurable_Idempotency(t *testing.T) {
-	dir := dataDir(t, "concurrency: 2", "shutdown_timeout: 1s")
+	dir := dataDir(t, 2, "1s")
 	p := start(t, dir)
 	const key = "Idempotency-Key: k"
 	id := taskID(p.send("@echo once", `{"contextId":"c"}`, "", key))
@@ -216,7 +216,7 @@ func TestDurable_Idempotency(t *testing.T) {
 
 // TestDurable_TimeZones is case B-176: no time depends on the process's zone.
 func TestDurable_TimeZones(t *testing.T) {
-	dir := dataDir(t, "concurrency: 2", "shutdown_timeout: 1s")
+	dir := dataDir(t, 2, "1s")
 	p := start(t, dir, "TZ=Asia/Tokyo")
 	before := time.Now().UTC().Truncate(time.Millisecond)
 	id := p.done("@echo x", "")

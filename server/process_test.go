@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -138,18 +140,26 @@ func (p *process) terminate() time.Duration {
 	return time.Since(began)
 }
 
-// dataDir makes a data directory whose configuration is the probe one with the
-// given settings of the probe skill and of the server, as YAML.
-func dataDir(t *testing.T, probeSettings, serverSettings string) string {
+// dataDir makes a data directory whose configuration is the probe one with that
+// many runs at once and that shutdown time.
+func dataDir(t *testing.T, concurrency int, shutdown string) string {
 	t.Helper()
 	dir := t.TempDir()
-	yaml := probeYAML(t)
-	yaml = strings.Replace(yaml, "    kind: mock\n", "    kind: mock\n    "+probeSettings+"\n", 1)
-	yaml = strings.Replace(yaml, "server:\n", "server:\n  "+serverSettings+"\n", 1)
+	yaml := set(probeYAML(t), "    kind: mock\n", "    concurrency", strconv.Itoa(concurrency))
+	yaml = set(yaml, "server:\n", "  shutdown_timeout", shutdown)
 	if err := os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(yaml), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// set gives a key with its indent another value, or puts it after the line.
+func set(yaml, line, key, value string) string {
+	there := regexp.MustCompile(`(?m)^` + key + `: .*$`)
+	if there.MatchString(yaml) {
+		return there.ReplaceAllString(yaml, key+": "+value)
+	}
+	return strings.Replace(yaml, line, line+key+": "+value+"\n", 1)
 }
 
 // edit replaces a text in the configuration of a data directory.
