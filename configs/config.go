@@ -15,6 +15,7 @@ type Config struct {
 	Log          Log     `yaml:"log" envPrefix:"LOG_"`
 	Auth         Auth    `yaml:"auth" envPrefix:"AUTH_"`
 	Limits       Limits  `yaml:"limits" envPrefix:"LIMITS_"`
+	Runs         Runs    `yaml:"runs" envPrefix:"RUNS_"`
 	Stream       Stream  `yaml:"stream" envPrefix:"STREAM_"`
 	Store        Store   `yaml:"store" envPrefix:"STORE_"`
 	Boards       Boards  `yaml:"boards" envPrefix:"BOARDS_"`
@@ -125,6 +126,14 @@ func (w Wait) For(dialect string) time.Duration {
 	return w.V03
 }
 
+// Runs is how the runs of skills are looked after.
+type Runs struct {
+	CancelGrace time.Duration `yaml:"cancel_grace" env:"CANCEL_GRACE" validate:"gt=0"`
+	FlushAfter  time.Duration `yaml:"flush_after" env:"FLUSH_AFTER" validate:"gt=0"`
+	FlushEvery  time.Duration `yaml:"flush_every" env:"FLUSH_EVERY" validate:"gt=0"`
+	MaxPending  Size          `yaml:"max_pending" env:"MAX_PENDING" validate:"gte=1024"`
+}
+
 // Stream is how a task's events are sent to clients that watch it.
 type Stream struct {
 	Heartbeat    time.Duration `yaml:"heartbeat" env:"HEARTBEAT" validate:"gt=0"`
@@ -157,8 +166,12 @@ type Boards struct {
 // Files is a directory of JSON files.
 type Files struct {
 	// Dir is the directory; "" means boards in the data directory.
-	Dir  string `yaml:"dir" env:"DIR"`
-	Demo bool   `yaml:"demo" env:"DEMO"`
+	Dir          string `yaml:"dir" env:"DIR"`
+	Demo         bool   `yaml:"demo" env:"DEMO"`
+	MaxFileBytes Size   `yaml:"max_file_bytes" env:"MAX_FILE_BYTES" validate:"gte=1024"`
+	MaxObjects   int    `yaml:"max_objects" env:"MAX_OBJECTS" validate:"gte=1"`
+	CacheBytes   Size   `yaml:"cache_bytes" env:"CACHE_BYTES" validate:"gte=0"`
+	Parallel     int    `yaml:"parallel" env:"PARALLEL" validate:"gte=1,lte=256"`
 }
 
 // Path returns the directory of a server whose data directory is dataDir.
@@ -176,6 +189,9 @@ type LakeFS struct {
 	Parallel        int           `yaml:"parallel" env:"PARALLEL" validate:"gte=1,lte=256"`
 	CacheBytes      Size          `yaml:"cache_bytes" env:"CACHE_BYTES" validate:"gte=0"`
 	MaxObjectBytes  Size          `yaml:"max_object_bytes" env:"MAX_OBJECT_BYTES" validate:"gte=1024"`
+	MaxObjects      int           `yaml:"max_objects" env:"MAX_OBJECTS" validate:"gte=1"`
+	MaxCommits      int           `yaml:"max_commits" env:"MAX_COMMITS" validate:"gte=1"`
+	MaxDiffs        int           `yaml:"max_diffs" env:"MAX_DIFFS" validate:"gte=1"`
 }
 
 // Card is what the agent card says beside the skills.
@@ -206,10 +222,15 @@ type Compat struct {
 
 // Report is how weekly_report counts.
 type Report struct {
-	Timezone string `yaml:"timezone" env:"TIMEZONE" validate:"timezone"`
-	Monday   string `yaml:"monday" env:"MONDAY" validate:"oneof=last_full_week this_week"`
-	Language string `yaml:"language" env:"LANGUAGE" validate:"oneof=en uk"`
-	MaxDays  int    `yaml:"max_days" env:"MAX_DAYS" validate:"gte=1,lte=3660"`
+	Timezone  string        `yaml:"timezone" env:"TIMEZONE" validate:"timezone"`
+	Monday    string        `yaml:"monday" env:"MONDAY" validate:"oneof=last_full_week this_week"`
+	Language  string        `yaml:"language" env:"LANGUAGE" validate:"oneof=en uk"`
+	MaxDays   int           `yaml:"max_days" env:"MAX_DAYS" validate:"gte=1,lte=3660"`
+	MaxBoards int           `yaml:"max_boards" env:"MAX_BOARDS" validate:"gte=1"`
+	MaxRows   int           `yaml:"max_rows" env:"MAX_ROWS" validate:"gte=1"`
+	Lookback  time.Duration `yaml:"lookback" env:"LOOKBACK" validate:"gt=0"`
+	Rewind    time.Duration `yaml:"rewind" env:"REWIND" validate:"gt=0"`
+	Parallel  int           `yaml:"parallel" env:"PARALLEL" validate:"gte=1,lte=256"`
 }
 
 // Push is how notifications to clients' webhooks are sent.

@@ -26,6 +26,7 @@ func Default() *Config {
 			MaxIDBytes: 1024,
 			Streams:    1000,
 		},
+		Runs:   Runs{CancelGrace: 5 * time.Second, FlushAfter: time.Millisecond, FlushEvery: 20 * time.Millisecond, MaxPending: 1 << 20},
 		Stream: Stream{Heartbeat: 15 * time.Second, WriteTimeout: 10 * time.Second, Retry: 2 * time.Second},
 		Store: Store{
 			Kind:        "sqlite",
@@ -37,7 +38,7 @@ func Default() *Config {
 		},
 		Boards: Boards{
 			Source: "files",
-			Files:  Files{Demo: true},
+			Files:  Files{Demo: true, MaxFileBytes: 8 << 20, MaxObjects: 10000, CacheBytes: 16 << 20, Parallel: 4},
 			LakeFS: LakeFS{
 				Branch:         "main",
 				Prefix:         "tasks/",
@@ -45,6 +46,9 @@ func Default() *Config {
 				Parallel:       16,
 				CacheBytes:     64 << 20,
 				MaxObjectBytes: 8 << 20,
+				MaxObjects:     10000,
+				MaxCommits:     1000,
+				MaxDiffs:       100,
 			},
 		},
 		Card: Card{
@@ -54,7 +58,10 @@ func Default() *Config {
 			MaxAge:               time.Minute,
 			SecurityRequirements: true,
 		},
-		Report: Report{Timezone: "UTC", Monday: "last_full_week", Language: "en", MaxDays: 92},
+		Report: Report{
+			Timezone: "UTC", Monday: "last_full_week", Language: "en", MaxDays: 92,
+			MaxBoards: 100, MaxRows: 50, Lookback: 90 * 24 * time.Hour, Rewind: 366 * 24 * time.Hour, Parallel: 4,
+		},
 		Push: Push{
 			Enabled:    true,
 			MaxPerTask: 10,

@@ -101,6 +101,8 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	a.engine, err = engine.New(engine.Options{
 		Store: a.store, Skills: set, Log: o.Log.With().Str("component", "engine").Logger(),
 		Lease: cfg.Store.Lease, Retention: cfg.Store.Retention, PruneEvery: cfg.Store.PruneEvery,
+		CancelGrace: cfg.Runs.CancelGrace, FlushAfter: cfg.Runs.FlushAfter,
+		FlushEvery: cfg.Runs.FlushEvery, MaxPending: int64(cfg.Runs.MaxPending),
 	})
 	if err != nil {
 		return nil, err

@@ -30,6 +30,8 @@ func BuildSkills(cfg *configs.Config, dataDir string, l zerolog.Logger) (*skills
 	deps := kinds.Deps{Boards: source, Report: processmanager.Options{
 		Timezone: cfg.Report.Timezone, Language: cfg.Report.Language,
 		MondayThisWeek: cfg.Report.Monday == "this_week", MaxDays: cfg.Report.MaxDays,
+		MaxBoards: cfg.Report.MaxBoards, MaxRows: cfg.Report.MaxRows,
+		Lookback: cfg.Report.Lookback, Rewind: cfg.Report.Rewind, Parallel: cfg.Report.Parallel,
 	}}
 	entries := make([]skills.Entry, 0, len(cfg.Skills))
 	for _, s := range cfg.Skills {
@@ -67,10 +69,24 @@ func buildBoards(cfg configs.Boards, dataDir string, l zerolog.Logger) (boards.S
 		return lakefs.New(lakefs.Options{
 			Endpoint: c.Endpoint, AccessKey: c.AccessKeyID, SecretKey: lakefs.Secret(c.SecretAccessKey.Reveal()),
 			Repository: c.Repository, Branch: c.Branch, Prefix: &c.Prefix, Timeout: c.Timeout,
-			Parallel: c.Parallel, CacheBytes: int64(c.CacheBytes), MaxObjectBytes: int64(c.MaxObjectBytes), Log: l,
+			Parallel: c.Parallel, CacheBytes: cacheBytes(c.CacheBytes), MaxObjectBytes: int64(c.MaxObjectBytes),
+			MaxObjects: c.MaxObjects, MaxCommits: c.MaxCommits, MaxDiffs: c.MaxDiffs, Log: l,
 		})
 	}
-	return files.New(files.Options{Dir: cfg.Files.Path(dataDir), Log: l})
+	f := cfg.Files
+	return files.New(files.Options{
+		Dir: f.Path(dataDir), MaxFileBytes: int64(f.MaxFileBytes), MaxObjects: f.MaxObjects,
+		CacheBytes: cacheBytes(f.CacheBytes), Parallel: f.Parallel, Log: l,
+	})
+}
+
+// cacheBytes is the size of a cache as the sources take it: their zero is their
+// default, ours is none.
+func cacheBytes(n configs.Size) int64 {
+	if n == 0 {
+		return -1
+	}
+	return int64(n)
 }
 
 // LayDemo fills the boards directory with the demo workspace, if the configuration
