@@ -107,7 +107,8 @@ type Submission struct {
 	Key         string
 	Fingerprint string
 	// Push, if not nil, is stored with the task as an active push config whose cursor
-	// is 0.
+	// is before Events, so that it gets all of them. A new revision keeps the push
+	// configs that the task has, and those get its events too.
 	Push *a2a.PushConfig
 }
 
@@ -198,6 +199,8 @@ type Page struct {
 
 // Store keeps tasks. It is safe for concurrent use.
 type Store interface {
+	Pushes
+
 	// Submit stores a new task, its events, its run and its key. Errors:
 	// ErrForeign, ErrIdempotency, ErrClosed.
 	Submit(ctx context.Context, s Submission) (Submitted, error)
@@ -241,7 +244,8 @@ type Store interface {
 	Events(ctx context.Context, scope a2a.Scope, id a2a.TaskID, after int64, limit int) ([]a2a.Event, error)
 
 	// Prune deletes up to limit ended tasks whose status is older than before,
-	// with their logs and keys, and returns how many it deleted.
+	// with their logs, keys and push configs, and returns how many it deleted. It
+	// leaves those that an active push config has not caught up with.
 	Prune(ctx context.Context, before time.Time, limit int) (int, error)
 
 	// Secret returns 32 random bytes that are made once and kept with the data,

@@ -36,6 +36,7 @@ type Store struct {
 	byScope map[a2a.Scope]map[int64]*record           // guarded by mu
 	open    map[int64]*record                         // guarded by mu; all that have not ended
 	keys    map[a2a.Scope]map[string]*idempotencyKeys // guarded by mu
+	outbox  outbox                                    // guarded by mu
 }
 
 // record is a task with everything that belongs to it, guarded by Store.mu.
@@ -49,6 +50,7 @@ type record struct {
 	// one may be written.
 	broken bool
 	keys   []string
+	pushes []*push // in the order they were made
 }
 
 // idempotencyKeys is what an idempotency key stands for.
@@ -93,7 +95,7 @@ func (s *Store) Close() error {
 		return taskstore.ErrClosed
 	}
 	s.closed = true
-	s.byID, s.byRow, s.byScope, s.open, s.keys = nil, nil, nil, nil, nil
+	s.byID, s.byRow, s.byScope, s.open, s.keys, s.outbox = nil, nil, nil, nil, nil, outbox{}
 	return nil
 }
 
@@ -215,4 +217,5 @@ func (s *Store) drop(r *record) {
 	if len(s.keys[r.scope]) == 0 {
 		delete(s.keys, r.scope)
 	}
+	s.outbox.drop(r.pushes...)
 }

@@ -40,6 +40,9 @@ func (s *Store) Submit(ctx context.Context, sub taskstore.Submission) (taskstore
 	if err != nil {
 		return taskstore.Submitted{}, fmt.Errorf("submit task: %w", err)
 	}
+	if sub.Push != nil {
+		s.outbox.put(r, *sub.Push, r.task.Seq-int64(len(sub.Events)))
+	}
 	if sub.Key != "" {
 		s.remember(r, sub.Key, sub.Fingerprint)
 	}
@@ -70,6 +73,7 @@ func (s *Store) revise(r *record, sub taskstore.Submission) error {
 	run.Fence = r.run.Fence + 1
 	r.broken = false
 	s.setRun(r, run)
+	s.outbox.resume(r)
 	return nil
 }
 
@@ -207,7 +211,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, er
 		if n >= limit {
 			break
 		}
-		if r.run.State == taskstore.RunEnded && r.task.Status.At.Before(before) {
+		if r.run.State == taskstore.RunEnded && r.task.Status.At.Before(before) && r.delivered() {
 			s.drop(r)
 			n++
 		}

@@ -148,7 +148,7 @@ func deleteRest(c *conn, no int64) error {
 	_, err1 := c.exec(sqlDeleteEvents, eventsKey(no, 0), eventsKey(no+1, 0))
 	_, err2 := c.exec(sqlDeleteSnapshot, no)
 	_, err3 := c.exec(sqlDeleteKeys, no)
-	return errors.Join(err1, err2, err3)
+	return errors.Join(err1, err2, err3, deletePushes(c, no))
 }
 
 // numbers reads a list of task numbers.

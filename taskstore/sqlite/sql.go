@@ -39,8 +39,9 @@ const (
 	sqlRenew = `UPDATE tasks SET until = ? WHERE run_state IN (1, 2) AND run_state = 2 AND holder = ?`
 
 	sqlDiscard        = `DELETE FROM tasks WHERE no = ? AND fence = ? AND run_state = 2`
-	sqlPrunable       = `SELECT no FROM tasks WHERE run_state = 0 AND status_at < ? ORDER BY status_at LIMIT ?`
-	sqlPrune          = `DELETE FROM tasks WHERE no = ? AND run_state = 0 AND status_at < ?`
+	sqlPrunable       = `SELECT no FROM tasks WHERE run_state = 0 AND status_at < ?` + sqlDelivered + ` ORDER BY status_at LIMIT ?`
+	sqlPrune          = `DELETE FROM tasks WHERE no = ? AND run_state = 0 AND status_at < ?` + sqlDelivered
+	sqlDelivered      = ` AND NOT EXISTS (SELECT 1 FROM pushes WHERE task_no = tasks.no AND pushes.state = 0 AND cursor < seq)`
 	sqlDeleteEvents   = `DELETE FROM events WHERE id > ? AND id < ?`
 	sqlDeleteSnapshot = `DELETE FROM snapshots WHERE no = ?`
 	sqlDeleteKeys     = `DELETE FROM idempotency_keys WHERE no = ?`

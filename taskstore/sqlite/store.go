@@ -209,6 +209,9 @@ func (s *Store) recover(ctx context.Context, c *conn) (last int64, err error) {
 	if _, err := c.exec(sqlExpireLeases); err != nil {
 		return 0, err
 	}
+	if _, err := c.exec(sqlEndPushes); err != nil {
+		return 0, err
+	}
 	err = c.query(ctx, func(row row) error { last = integer(row[0]); return nil }, sqlLastTask)
 	return last, err
 }

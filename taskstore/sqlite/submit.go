@@ -45,7 +45,7 @@ func (s *Store) submit(ctx context.Context, sub taskstore.Submission) (taskstore
 		case errors.Is(err, errKeyUsed):
 			out, err = s.existing(ctx, sub.Scope, sqlByNo, ins.key.used.no)
 		case errors.Is(err, errExists) && sub.Rerun:
-			out, err = s.revise(ctx, sub, ins.key)
+			out, err = s.revise(ctx, sub, ins)
 		case errors.Is(err, errExists):
 			out, err = s.existing(ctx, sub.Scope, sqlByID, string(sub.Task.ID))
 		}
@@ -69,9 +69,9 @@ func (s *Store) existing(ctx context.Context, scope a2a.Scope, where string, val
 }
 
 // revise files the events as the next revision, if the task has ended.
-func (s *Store) revise(ctx context.Context, sub taskstore.Submission, key *key) (taskstore.Submitted, error) {
+func (s *Store) revise(ctx context.Context, sub taskstore.Submission, ins *insert) (taskstore.Submitted, error) {
 	where, id := sqlByID, string(sub.Task.ID)
-	st, err := s.change(ctx, change{where: where, values: []any{id}, key: key, decide: func(st taskstore.Stored) (taskstore.Change, error) {
+	st, err := s.change(ctx, change{where: where, values: []any{id}, key: ins.key, then: ins.pushAgain, decide: func(st taskstore.Stored) (taskstore.Change, error) {
 		switch {
 		case st.Scope != sub.Scope:
 			return taskstore.Change{}, taskstore.ErrForeign
@@ -94,8 +94,9 @@ func (s *Store) revise(ctx context.Context, sub taskstore.Submission, key *key) 
 type insert struct {
 	sub  taskstore.Submission
 	body body
-	key  *key  // nil without one
-	no   int64 // set by write
+	key  *key     // nil without one
+	push *newPush // nil without one
+	no   int64    // set by write
 }
 
 func newInsert(sub taskstore.Submission) (*insert, error) {
@@ -107,6 +108,11 @@ func newInsert(sub taskstore.Submission) (*insert, error) {
 		return nil, err
 	}
 	ins := &insert{sub: sub, body: b}
+	if sub.Push != nil {
+		if ins.push, err = encodePush(sub.Task.ID, *sub.Push); err != nil {
+			return nil, err
+		}
+	}
 	if sub.Key != "" {
 		ins.key = &key{scope: sub.Scope, key: sub.Key, fingerprint: sub.Fingerprint}
 	}
@@ -131,7 +137,21 @@ func (i *insert) write(c *conn, w *writer) (refusal, err error) {
 	if err := i.body.write(c, no); err != nil {
 		return nil, err
 	}
+	if i.push != nil {
+		if err := i.push.write(c, pushTask{no: no, seq: i.body.last, ended: run.State == taskstore.RunEnded}, 0); err != nil {
+			return nil, err
+		}
+	}
 	return nil, i.key.write(c, no)
+}
+
+// pushAgain makes the task's push configs get its new revision, with the one that
+// came along.
+func (i *insert) pushAgain(c *conn, t pushTask) error {
+	if _, err := c.exec(sqlResumePushes, t.no); err != nil || i.push == nil {
+		return err
+	}
+	return i.push.write(c, t, t.seq-int64(len(i.sub.Events)))
 }
 
 // key is an idempotency key on its way into the database. A nil key is none.

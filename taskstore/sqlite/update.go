@@ -38,6 +38,8 @@ type change struct {
 	values []any
 	decide func(taskstore.Stored) (taskstore.Change, error)
 	key    *key
+	// then writes more in the same transaction; nil for nothing.
+	then func(*conn, pushTask) error
 }
 
 // maxRaces is how often a change is decided outside of the writer. If the task
@@ -124,6 +126,7 @@ type swap struct {
 	after  taskstore.Stored
 	body   body
 	key    *key
+	then   func(*conn, pushTask) error
 }
 
 func newSwap(st stored, ch change) (*swap, error) {
@@ -144,7 +147,7 @@ func newSwap(st stored, ch change) (*swap, error) {
 	}
 	run := clean(c.Run)
 	run.Fence = st.Run.Fence + 1
-	return &swap{before: st, body: b, key: ch.key, after: taskstore.Stored{
+	return &swap{before: st, body: b, key: ch.key, then: ch.then, after: taskstore.Stored{
 		Scope: st.Scope, Task: c.Task, Run: run, Lease: leaseOf(c.Task.ID, st.no, run),
 	}}, nil
 }
@@ -165,6 +168,11 @@ func (s *swap) write(c *conn) (refusal, err error) {
 	}
 	if err := s.body.write(c, s.before.no); err != nil {
 		return nil, err
+	}
+	if s.then != nil {
+		if err := s.then(c, pushTask{no: s.before.no, seq: s.body.last, ended: run.State == taskstore.RunEnded}); err != nil {
+			return nil, err
+		}
 	}
 	return nil, s.key.write(c, s.before.no)
 }

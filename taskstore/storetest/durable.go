@@ -49,6 +49,7 @@ func RunDurable(t *testing.T, open OpenDirFunc) {
 		state.check(newFixture(t, open(t, crashed)))
 	})
 	t.Run("CopyAfterEveryStep", func(t *testing.T) { copyAfterEveryStep(t, open) })
+	t.Run("Push", func(t *testing.T) { durablePush(t, open) })
 	t.Run("TornWrite", func(t *testing.T) { tornWrite(t, open) })
 	t.Run("Kill", func(t *testing.T) {
 		if dir := os.Getenv(childDir); dir != "" {

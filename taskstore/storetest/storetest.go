@@ -35,6 +35,9 @@ func Run(t *testing.T, open OpenFunc) {
 		{"Query", queryCases()},
 		{"Scope", scopeCases()},
 		{"Prune", pruneCases()},
+		{"PushConfig", pushConfigCases()},
+		{"PushClaim", pushClaimCases()},
+		{"PushDead", pushDeadCases()},
 		{"Race", raceCases()},
 		{"Close", closeCases()},
 	}
