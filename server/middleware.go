@@ -21,7 +21,7 @@ import (
 func (a *App) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		rec := &access.Record{RequestID: requestID(r)}
+		rec := &access.Record{RequestID: requestID(r), ClientIP: clientIP(r)}
 		sw := &statusWriter{ResponseWriter: w}
 		if a.cfg.Server.RequestID {
 			sw.Header().Set("X-Request-Id", rec.RequestID)
@@ -103,15 +103,16 @@ func requestID(r *http.Request) string {
 	return id
 }
 
-// clientIP records the caller's address: the peer's, or what trusted proxies say.
-func clientIP(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		rec := access.From(r.Context())
-		if rec.ClientIP = middleware.GetClientIP(r.Context()); rec.ClientIP == "" {
-			rec.ClientIP, _, _ = net.SplitHostPort(r.RemoteAddr)
-		}
-		next.ServeHTTP(w, r)
-	})
+// clientIP is the caller's address: the peer's, or what trusted proxies say.
+func clientIP(r *http.Request) string {
+	if ip := middleware.GetClientIP(r.Context()); ip != "" {
+		return ip
+	}
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return ""
+	}
+	return host
 }
 
 // authenticate finds the caller. Failed tries count against the address.

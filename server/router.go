@@ -18,7 +18,6 @@ import (
 // whatever URL they were given.
 func (a *App) routes() http.Handler {
 	r := chi.NewRouter()
-	r.Use(a.observe)
 	if proxies := a.cfg.Server.TrustedPrefixes(); len(proxies) > 0 {
 		cidrs := make([]string, len(proxies))
 		for i, p := range proxies {
@@ -26,7 +25,7 @@ func (a *App) routes() http.Handler {
 		}
 		r.Use(middleware.ClientIPFromXFF(cidrs...))
 	}
-	r.Use(clientIP)
+	r.Use(a.observe)
 	if origins := a.cfg.Server.CORSOrigins; len(origins) > 0 {
 		r.Use(cors.Handler(cors.Options{
 			AllowedOrigins: origins,

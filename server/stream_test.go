@@ -416,7 +416,7 @@ func TestStream_heartbeat(t *testing.T) {
 func TestStream_slow_reader(t *testing.T) {
 	log := &logWatch{want: "does not keep up", seen: make(chan struct{})}
 	s := servertest.New(t, servertest.Options{YAML: probeYAML(t), Log: log, Edit: func(c *configs.Config) {
-		c.Store.Kind, c.Stream.WriteTimeout = "memory", 300*time.Millisecond
+		c.Store.Kind, c.Stream.WriteTimeout = "memory", 2*time.Second
 	}})
 	body := send1("@burst 400 50000", "")
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
@@ -454,7 +454,7 @@ func TestStream_slow_reader(t *testing.T) {
 	wg.Wait()
 	select {
 	case <-log.seen:
-	case <-time.After(10 * time.Second):
+	case <-time.After(20 * time.Second):
 		t.Error("the slow reader was not cut off")
 	}
 }

@@ -49,7 +49,7 @@ func (h *Handler) StatusStream(id func(*http.Request) a2a.TaskID) http.Handler {
 				b = d.Stream.NotFound(sse.AppendStart(b, 0, statusEvent), rec.TaskID)
 				return sse.AppendEnd(b)
 			}
-			_ = ended(rec, stream.Serve(r.Context(), w, nil, stream.Frames{First: notFound}, h.o.Stream))
+			rec.Err = stream.New(w, nil, stream.Frames{First: notFound}, h.o.Stream).Serve(r.Context())
 			return
 		case err != nil:
 			fail(err)
@@ -58,11 +58,11 @@ func (h *Handler) StatusStream(id func(*http.Request) a2a.TaskID) http.Handler {
 		defer reader.Close()
 		rec.Saw(t)
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // where it is not supported there is none
-		_ = ended(rec, h.serveStatus(w, r, d, reader, t))
+		rec.Err = h.statusStream(w, r, d, reader, t).Serve(r.Context())
 	})
 }
 
-func (h *Handler) serveStatus(w http.ResponseWriter, r *http.Request, d *wire.Dialect, reader *engine.Reader, t *a2a.Task) error {
+func (h *Handler) statusStream(w http.ResponseWriter, r *http.Request, d *wire.Dialect, reader *engine.Reader, t *a2a.Task) *stream.Stream {
 	frame := func(b []byte, id int64, result []byte) []byte {
 		return sse.AppendEnd(append(sse.AppendStart(b, id, statusEvent), result...))
 	}
@@ -94,5 +94,5 @@ func (h *Handler) serveStatus(w http.ResponseWriter, r *http.Request, d *wire.Di
 	f.Ends = func(e *engine.Entry) bool {
 		return e.Seq >= t.Seq && e.Status != nil && d.Stream.Ends(a2a.OpSubscribe, e.Status.State)
 	}
-	return stream.Serve(r.Context(), w, follow, f, h.o.Stream)
+	return stream.New(w, follow, f, h.o.Stream)
 }

@@ -83,6 +83,14 @@ func New(o Options) *Handler {
 
 // ServeHTTP answers one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// A stream is served from here, where the stack is low: every idle one keeps it.
+	if s := h.answer(w, r); s != nil {
+		s.serve(r.Context())
+	}
+}
+
+// answer answers one request, or opens the stream that it asks for.
+func (h *Handler) answer(w http.ResponseWriter, r *http.Request) *running {
 	rec := access.From(r.Context())
 	env, d, m, err := h.parse(w, r)
 	if err == nil {
@@ -95,9 +103,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// The time to send a request is not the time to answer it.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // where it is not supported there is none
 		if m.Op == a2a.OpStream || m.Op == a2a.OpSubscribe {
-			if err = h.stream(w, r, rec, env, d, m); err == nil {
-				return
+			s, berr := h.begin(w, r, rec, env, d, m)
+			if berr == nil {
+				return s
 			}
+			err = berr
 		} else {
 			res, view, err = h.do(r, rec, d, m, env.Params)
 		}
@@ -105,7 +115,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil && wantsFrame(r, m, err) {
 		rec.Err = err
 		errorFrame(w, env.ID, d, err)
-		return
+		return nil
 	}
 	status := http.StatusOK
 	var coded *a2a.Error
@@ -132,6 +142,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		setRetryAfter(w, a2a.AsError(err))
 		h.writeError(w, Status(err), env.ID, d, err)
 	}
+	return nil
 }
 
 // write answers with what fill appends to a buffer.

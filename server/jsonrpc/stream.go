@@ -1,6 +1,8 @@
 package jsonrpc
 
 import (
+	"bytes"
+	"context"
 	"net/http"
 	"strconv"
 	"strings"
@@ -87,31 +89,57 @@ func LastEvent(r *http.Request) (int64, bool) {
 	return n, err == nil && n >= 0
 }
 
-// stream answers a Stream or Subscribe request. It reports false if the stream
-// could not be opened; the error is then still to be answered.
-func (h *Handler) stream(w http.ResponseWriter, r *http.Request, rec *access.Record, env wire.Envelope, d *wire.Dialect, m wire.Method) error {
+// running is a stream that was opened and has to be served.
+type running struct {
+	stream *stream.Stream
+	rec    *access.Record
+	reader *engine.Reader
+	leave  func()
+}
+
+func (s *running) serve(ctx context.Context) {
+	defer s.close()
+	if err := s.stream.Serve(ctx); err != nil {
+		s.rec.Err = err
+	}
+}
+
+func (s *running) close() {
+	if s.reader != nil {
+		s.reader.Close()
+	}
+	if s.leave != nil {
+		s.leave()
+	}
+}
+
+// begin opens the stream that a Stream or Subscribe request asks for.
+func (h *Handler) begin(w http.ResponseWriter, r *http.Request, rec *access.Record, env wire.Envelope, d *wire.Dialect, m wire.Method) (*running, error) {
+	s := &running{rec: rec}
 	if h.o.EnterStream != nil {
 		leave, err := h.o.EnterStream(rec.Caller)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		defer leave()
+		s.leave = leave
 	}
 	o, err := h.open(r, rec, d, m, env.Params)
 	if err != nil {
-		return err
+		s.close()
+		return nil, err
 	}
-	if o.reader != nil {
-		defer o.reader.Close()
-	}
-	frame := func(b []byte, id int64, result []byte) []byte {
-		b = sse.AppendStart(b, id, "")
-		b = wire.AppendResult(b, env.ID, func(b []byte) []byte { return append(b, result...) })
+	s.reader = o.reader
+	// The stream outlives its beginning: it keeps neither the request's body nor the
+	// snapshot.
+	id, head, seq := bytes.Clone(env.ID), &a2a.Task{ID: o.task.ID, ContextID: o.task.ContextID}, o.task.Seq
+	frame := func(b []byte, n int64, result []byte) []byte {
+		b = sse.AppendStart(b, n, "")
+		b = wire.AppendResult(b, id, func(b []byte) []byte { return append(b, result...) })
 		return sse.AppendEnd(b)
 	}
 	f := stream.Frames{
 		Event: func(b []byte, e *engine.Entry) []byte {
-			result := e.Frame(d.Name, func(b []byte) []byte { return d.Stream.Event(b, o.task, &e.Event) })
+			result := e.Frame(d.Name, func(b []byte) []byte { return d.Stream.Event(b, head, &e.Event) })
 			if len(result) == 0 {
 				return b
 			}
@@ -119,25 +147,19 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, rec *access.Rec
 		},
 		Ends: func(e *engine.Entry) bool {
 			// When resuming, an end before the snapshot was not the end.
-			return e.Seq >= o.task.Seq && e.Status != nil && d.Stream.Ends(m.Op, e.Status.State)
+			return e.Seq >= seq && e.Status != nil && d.Stream.Ends(m.Op, e.Status.State)
 		},
-		Error: func(b []byte, err error) []byte { return appendErrorFrame(b, env.ID, d, err) },
+		Error: func(b []byte, err error) []byte { return appendErrorFrame(b, id, d, err) },
 	}
+	follow := o.reader
 	if !o.resumed {
-		f.First = func(b []byte) []byte { return frame(b, o.task.Seq, d.Stream.Snapshot(nil, o.task, o.view)) }
+		f.First = func(b []byte) []byte { return frame(b, seq, d.Stream.Snapshot(nil, o.task, o.view)) }
 		if d.Stream.Ends(m.Op, o.task.Status.State) {
-			return ended(rec, stream.Serve(r.Context(), w, nil, f, h.o.Stream))
+			follow = nil
 		}
 	}
-	return ended(rec, stream.Serve(r.Context(), w, o.reader, f, h.o.Stream))
-}
-
-// ended notes how a stream ended. Whatever it was, the answer is over.
-func ended(rec *access.Record, err error) error {
-	if err != nil {
-		rec.Err = err
-	}
-	return nil
+	s.stream = stream.New(w, follow, f, h.o.Stream)
+	return s, nil
 }
 
 // errorFrame answers an error of a request that wanted a stream, before the first

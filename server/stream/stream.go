@@ -59,12 +59,19 @@ type Frames struct {
 // there at once is sent at once.
 const flushAt = 32 << 10
 
-// writer is an open stream.
-type writer struct {
-	w   http.ResponseWriter
-	rc  *http.ResponseController
-	o   Options
-	buf []byte
+// keepBuf is how large a buffer an idle stream keeps.
+const keepBuf = 512
+
+// Stream is an open stream. What it stands on while it waits is the cost of every
+// idle client, so its state is here and not on the stack.
+type Stream struct {
+	w    http.ResponseWriter
+	rc   *http.ResponseController
+	r    *engine.Reader
+	f    Frames
+	o    Options
+	buf  []byte
+	beat *time.Timer
 }
 
 // errSlow says that the client did not take what was sent in time.
@@ -80,57 +87,71 @@ func Open(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// Serve sends the first frames and then what the reader (nil: nothing more) gives,
-// until the stream ends, the client leaves, it does not keep up, or the server
-// stops. The error says which; nil is a proper end.
-func Serve(ctx context.Context, w http.ResponseWriter, r *engine.Reader, f Frames, o Options) error {
-	s := &writer{w: w, rc: http.NewResponseController(w), o: o.WithDefaults()}
-	Open(w)
-	if f.First != nil {
-		s.buf = f.First(s.buf)
+// New opens a stream of what the reader (nil: nothing after the first frames) gives.
+func New(w http.ResponseWriter, r *engine.Reader, f Frames, o Options) *Stream {
+	return &Stream{w: w, rc: http.NewResponseController(w), r: r, f: f, o: o.WithDefaults()}
+}
+
+// Serve sends the first frames and then the events, until the stream ends, the
+// client leaves, it does not keep up, or the server stops. The error says which;
+// nil is a proper end.
+func (s *Stream) Serve(ctx context.Context) error {
+	if err := s.start(); err != nil || s.r == nil {
+		return err
 	}
-	if r == nil {
-		return s.flush()
-	}
-	beat := time.NewTimer(s.o.Heartbeat)
-	defer beat.Stop()
+	defer s.beat.Stop()
 	for {
-		over, err := s.drain(ctx, r, f)
-		if err != nil {
-			if f.Error != nil && ctx.Err() == nil {
-				s.buf = f.Error(s.buf, err)
-				err = errors.Join(err, s.flush())
-			}
-			return err
-		}
-		if err := s.flush(); err != nil || over {
+		over, err := s.send(ctx)
+		if err != nil || over {
 			return err
 		}
 		select {
-		case <-r.Wake():
-			continue
+		case <-s.r.Wake():
 		case <-ctx.Done():
 			return fmt.Errorf("stream: %w", context.Cause(ctx))
-		case <-r.Released():
+		case <-s.r.Released():
 			s.buf = sse.AppendRetry(s.buf, s.o.Retry)
 			return s.flush()
-		case <-beat.C:
+		case <-s.beat.C:
 			s.buf = sse.AppendComment(s.buf, "ping")
-			beat.Reset(s.o.Heartbeat)
+			s.beat.Reset(s.o.Heartbeat)
 		}
 	}
 }
 
+func (s *Stream) start() error {
+	Open(s.w)
+	if s.f.First != nil {
+		s.buf = s.f.First(s.buf)
+		s.f.First = nil
+	}
+	s.beat = time.NewTimer(s.o.Heartbeat)
+	return s.flush()
+}
+
+// send sends what is there. over says that the stream has ended.
+func (s *Stream) send(ctx context.Context) (over bool, err error) {
+	over, err = s.drain(ctx)
+	if err == nil {
+		return over, s.flush()
+	}
+	if s.f.Error != nil && ctx.Err() == nil {
+		s.buf = s.f.Error(s.buf, err)
+		err = errors.Join(err, s.flush())
+	}
+	return true, err
+}
+
 // drain appends all events that are there. It sends in between what has become
 // much.
-func (s *writer) drain(ctx context.Context, r *engine.Reader, f Frames) (over bool, err error) {
+func (s *Stream) drain(ctx context.Context) (over bool, err error) {
 	for {
-		e, err := r.Poll(ctx)
+		e, err := s.r.Poll(ctx)
 		if e == nil || err != nil {
 			return false, err
 		}
-		s.buf = f.Event(s.buf, e)
-		if f.Ends(e) {
+		s.buf = s.f.Event(s.buf, e)
+		if s.f.Ends(e) {
 			return true, nil
 		}
 		if len(s.buf) >= flushAt {
@@ -142,7 +163,7 @@ func (s *writer) drain(ctx context.Context, r *engine.Reader, f Frames) (over bo
 }
 
 // flush sends what was gathered, before the deadline or not at all.
-func (s *writer) flush() error {
+func (s *Stream) flush() error {
 	if len(s.buf) == 0 {
 		return nil
 	}
@@ -155,9 +176,9 @@ func (s *writer) flush() error {
 	if err := s.rc.Flush(); err != nil {
 		return fmt.Errorf("%w: %w", errSlow, err)
 	}
-	if cap(s.buf) > 2*flushAt {
-		s.buf = nil // one large event should not be paid for all along
-	}
 	s.buf = s.buf[:0]
+	if cap(s.buf) > keepBuf {
+		s.buf = nil // a large event is not paid for all along
+	}
 	return nil
 }
