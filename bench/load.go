@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -30,6 +31,8 @@ type sample struct {
 	P99       float64 `json:"p99_ms"`
 	CPUMicros float64 `json:"cpu_us"`
 	RSSMB     float64 `json:"rss_mb"`
+	// Others is the part of the machine that other processes took meanwhile.
+	Others float64 `json:"others"`
 }
 
 // Phases of a slice.
@@ -85,12 +88,20 @@ func measure(t target, scratch string, l load) (sample, error) {
 	if err != nil {
 		return sample{}, err
 	}
+	all0, own0, err := machineUsage()
+	if err != nil {
+		return sample{}, err
+	}
 	start := time.Now()
 	phase.Store(measuring)
 	time.Sleep(l.slice)
 	phase.Store(over)
 	elapsed := time.Since(start)
 	cpu1, rss, err := p.usage()
+	if err != nil {
+		return sample{}, err
+	}
+	all1, own1, err := machineUsage()
 	if err != nil {
 		return sample{}, err
 	}
@@ -102,8 +113,10 @@ func measure(t target, scratch string, l load) (sample, error) {
 	}
 	all := slices.Concat(latencies...)
 	slices.Sort(all)
+	others := (all1 - all0) - (own1 - own0) - (cpu1 - cpu0)
 	m := sample{Target: t.name, Conns: l.conns, Rate: l.rate, Requests: len(all), RSSMB: float64(rss) / 1024}
 	m.RPS = float64(len(all)) / elapsed.Seconds()
+	m.Others = max(0, others.Seconds()/elapsed.Seconds()/float64(runtime.NumCPU()))
 	m.P50, m.P99 = quantile(all, 0.50), quantile(all, 0.99)
 	if len(all) > 0 {
 		m.CPUMicros = float64((cpu1 - cpu0).Microseconds()) / float64(len(all))

@@ -52,11 +52,12 @@ func thisMachine() machine {
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-func p50Of(s sample) float64 { return s.P50 }
-func p99Of(s sample) float64 { return s.P99 }
-func cpuOf(s sample) float64 { return s.CPUMicros }
-func rpsOf(s sample) float64 { return s.RPS }
-func rssOf(s sample) float64 { return s.RSSMB }
+func p50Of(s sample) float64    { return s.P50 }
+func p99Of(s sample) float64    { return s.P99 }
+func cpuOf(s sample) float64    { return s.CPUMicros }
+func rpsOf(s sample) float64    { return s.RPS }
+func rssOf(s sample) float64    { return s.RSSMB }
+func othersOf(s sample) float64 { return s.Others }
 
 func column(samples []sample, of func(sample) float64) []float64 {
 	out := make([]float64, len(samples))
@@ -104,12 +105,16 @@ func (r *results) met() bool {
 	return !slices.ContainsFunc(r.Goals, func(g goal) bool { return !g.Met })
 }
 
+// quiet is the part of the machine that other processes may take before the
+// numbers are to be doubted.
+const quiet = 0.05
+
 // print writes the tables for people: medians over the rounds.
 func (r *results) print(w io.Writer) {
 	fmt.Fprintf(w, "\n%s, %d cores, %s, Linux %s\n", r.Machine.CPU, r.Machine.Cores, r.Machine.Go, r.Machine.Kernel)
 	fmt.Fprintf(w, "append 4 KiB + fsync: p50 %.3f ms; stripped binary: %.1f MB\n", median(r.FsyncMS), r.BinaryMB)
-	fmt.Fprintf(w, "\n%-13s %5s %9s %9s %9s %8s %8s %9s %9s %9s\n",
-		"target", "conns", "req/s", "p50 ms", "p99 ms", "CPU us", "RSS MB", "x floor", "x a2a-go", "x a2a-js")
+	fmt.Fprintf(w, "\n%-13s %5s %9s %9s %9s %8s %8s %9s %9s %9s %8s\n",
+		"target", "conns", "req/s", "p50 ms", "p99 ms", "CPU us", "RSS MB", "x floor", "x a2a-go", "x a2a-js", "others %")
 	var conns []int
 	for _, s := range r.Closed {
 		if !slices.Contains(conns, s.Conns) {
@@ -119,10 +124,11 @@ func (r *results) print(w io.Writer) {
 	for _, c := range conns {
 		for _, name := range r.Targets {
 			s := r.closed(name, c)
-			fmt.Fprintf(w, "%-13s %5d %9.0f %9.3f %9.2f %8.0f %8.0f %9s %9s %9s\n", name, c,
+			fmt.Fprintf(w, "%-13s %5d %9.0f %9.3f %9.2f %8.0f %8.0f %9s %9s %9s %8.1f\n", name, c,
 				median(column(s, rpsOf)), median(column(s, p50Of)), median(column(s, p99Of)),
 				median(column(s, cpuOf)), median(column(s, rssOf)),
-				r.ratio(name, floor, c), r.ratio(name, a2aGo, c), r.ratio(name, a2aJS, c))
+				r.ratio(name, floor, c), r.ratio(name, a2aGo, c), r.ratio(name, a2aJS, c),
+				100*median(column(s, othersOf)))
 		}
 	}
 	for i, name := range r.Targets {
@@ -140,6 +146,9 @@ func (r *results) print(w io.Writer) {
 		fmt.Fprintf(w, "\ncold start with a database of %.0f MB: %.1f ms (slowest %.1f) of %d starts; a2a-go %.1f ms; floor %.1f ms\n",
 			r.Cold.DatabaseMB, median(r.Cold.Ours), slices.Max(r.Cold.Ours), len(r.Cold.Ours),
 			median(r.Cold.A2AGo), median(r.Cold.Floor))
+	}
+	if busy := median(column(r.Closed, othersOf)); busy > quiet {
+		fmt.Fprintf(w, "\nother processes took %.0f %% of the machine: measure again when it is quiet\n", 100*busy)
 	}
 	fmt.Fprintln(w)
 	for _, g := range r.Goals {
