@@ -20,15 +20,19 @@ type stored struct {
 
 // Task folds the snapshot, if there is one, and the events behind it.
 func (s *Store) Task(ctx context.Context, scope a2a.Scope, id a2a.TaskID) (*a2a.Task, error) {
-	var task *a2a.Task
+	var parts fetched
 	err := s.read(ctx, func(c *conn) (err error) {
-		task, err = loadTask(c, sqlByScopedID, string(id), scope.Tenant, scope.Owner)
+		parts, err = fetch(c, sqlTaskColumns, sqlByScopedID, string(id), scope.Tenant, scope.Owner)
 		return err
 	})
+	if err == nil {
+		// Without the connection, which others wait for.
+		err = parts.fold()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read task: %w", err)
 	}
-	return task, nil
+	return parts.Task, nil
 }
 
 // Events reads a piece of the log.
@@ -61,34 +65,52 @@ func (s *Store) Events(ctx context.Context, scope a2a.Scope, id a2a.TaskID, afte
 }
 
 // loadTask reads the task of the where clause.
-//
-// It may take two queries without a transaction: a snapshot is only ever
-// replaced by a later one, so what they give is the task as it was at the first
-// query or a little later.
 func loadTask(c *conn, where string, values ...any) (*a2a.Task, error) {
-	st, err := load(c, sqlTaskColumns, where, values)
-	return st.Task, err
+	parts, err := fetch(c, sqlTaskColumns, where, values...)
+	if err == nil {
+		err = parts.fold()
+	}
+	return parts.Task, err
 }
 
 // loadStored reads the task of the where clause with its run. The two belong to
 // one moment only within a transaction; outside of one, errMoved says that the
 // task changed meanwhile.
 func loadStored(c *conn, where string, values ...any) (stored, error) {
-	return load(c, sqlTaskColumns+sqlRunColumns, where, values)
+	parts, err := fetch(c, sqlTaskColumns+sqlRunColumns, where, values...)
+	if err == nil {
+		err = parts.fold()
+	}
+	if err == nil && parts.Task.Seq != parts.seq {
+		err = errMoved
+	}
+	if err != nil {
+		return stored{}, err
+	}
+	return parts.stored, nil
 }
 
 // errMoved: the task changed while it was read, or between reading and writing.
 var errMoved = errors.New("task changed meanwhile")
 
-func load(c *conn, columns, where string, values []any) (stored, error) {
-	var (
-		st          stored
-		snapshotSeq int64
-		bodies      [][]byte
-	)
+// fetched is a task as it was read, before it is folded.
+type fetched struct {
+	stored
+	snapshot []byte   // nil without one
+	bodies   [][]byte // the events behind the snapshot, encoded
+}
+
+// fetch reads the parts of the task of the where clause.
+//
+// It may take two queries without a transaction: a snapshot is only ever
+// replaced by a later one, so what they give is the task as it was at the first
+// query or a little later.
+func fetch(c *conn, columns, where string, values ...any) (fetched, error) {
+	var st fetched
+	var snapshotSeq int64
 	err := c.query(context.Background(), func(r row) error {
 		if r[3] != nil {
-			bodies = append(bodies, blob(r[3]))
+			st.bodies = append(st.bodies, blob(r[3]))
 		}
 		if st.no != 0 {
 			return nil
@@ -103,47 +125,42 @@ func load(c *conn, columns, where string, values []any) (stored, error) {
 		}
 		return nil
 	}, columns+sqlWithEvents+where, values...)
-	if err != nil {
-		return stored{}, err
+	switch {
+	case err != nil:
+		return fetched{}, err
+	case st.no == 0:
+		return fetched{}, taskstore.ErrNotFound
+	case snapshotSeq == 0:
+		return st, nil
 	}
-	if st.no == 0 {
-		return stored{}, taskstore.ErrNotFound
+	err = c.query(context.Background(), func(r row) error { st.snapshot = blob(r[0]); return nil }, sqlSnapshot, st.no)
+	if err == nil && st.snapshot == nil {
+		err = taskstore.ErrNotFound // deleted just now
 	}
-	st.Task = new(a2a.Task)
-	if snapshotSeq > 0 {
-		if st.Task, err = loadSnapshot(c, st.no); err != nil {
-			return stored{}, err
-		}
-	}
-	for _, body := range bodies {
-		events, err := taskstore.DecodeEvents(body)
-		if err != nil {
-			return stored{}, err
-		}
-		for _, e := range events {
-			if e.Seq <= st.Task.Seq {
-				continue // the snapshot was newer
-			}
-			if err := st.Task.Apply(e); err != nil {
-				return stored{}, fmt.Errorf("fold event %d of task %d: %w", e.Seq, st.no, err)
-			}
-		}
-	}
-	if len(columns) > len(sqlTaskColumns) && st.Task.Seq != st.seq {
-		return stored{}, errMoved
-	}
-	return st, nil
+	return st, err
 }
 
-// loadSnapshot reads a stored fold. None means that the task was deleted just
-// now.
-func loadSnapshot(c *conn, no int64) (task *a2a.Task, err error) {
-	err = c.query(context.Background(), func(r row) (err error) {
-		task, err = taskstore.DecodeTask(blob(r[0]))
-		return err
-	}, sqlSnapshot, no)
-	if err == nil && task == nil {
-		err = taskstore.ErrNotFound
+// fold makes the task out of its parts.
+func (f *fetched) fold() (err error) {
+	f.Task = new(a2a.Task)
+	if f.snapshot != nil {
+		if f.Task, err = taskstore.DecodeTask(f.snapshot); err != nil {
+			return err
+		}
 	}
-	return task, err
+	for _, body := range f.bodies {
+		events, err := taskstore.DecodeEvents(body)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			if e.Seq <= f.Task.Seq {
+				continue // the snapshot was newer
+			}
+			if err := f.Task.Apply(e); err != nil {
+				return fmt.Errorf("fold event %d of task %d: %w", e.Seq, f.no, err)
+			}
+		}
+	}
+	return nil
 }

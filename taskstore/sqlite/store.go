@@ -152,8 +152,7 @@ func open(ctx context.Context, o Options) (_ *Store, err error) {
 	common := []string{"busy_timeout(5000)", "temp_store(MEMORY)"}
 	write, err := dial(dsn(path, append(common, "journal_mode(WAL)", "synchronous("+o.Synchronous+")",
 		fmt.Sprintf("wal_autocheckpoint(%d)", o.Checkpoint),
-		"journal_size_limit(67108864)", // a log that a burst or a long read made longer is cut back to 64 MiB
-		"cache_size(-16384)")...))
+		"journal_size_limit(67108864)")...)) // a log that a long read made longer is cut back to 64 MiB
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

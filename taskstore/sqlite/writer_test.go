@@ -229,18 +229,27 @@ func TestUpdate_InWriter(t *testing.T) {
 		sub := mustSubmit(t, s, "a")
 		calls := 0
 		decide := func(st taskstore.Stored) (taskstore.Change, error) {
-			if calls++; calls <= maxRaces {
-				// Not what a decide should do, but what another process's thread may.
-				if err := s.Renew(context.Background(), "here", start.Add(time.Duration(calls)*time.Minute)); err != nil {
-					t.Error(err)
-				}
-			} else if panics {
+			// Not what a decide should do, but what others do meanwhile.
+			calls++
+			var err error
+			switch {
+			case calls == 1:
+				err = s.Renew(context.Background(), "here", start.Add(time.Minute))
+			case calls == 2:
+				err = appendNow(s, taskstore.Append{Lease: sub.Lease, Run: taskstore.RunRunning, Resume: []byte(`"saved"`)})
+			case calls <= maxRaces:
+				err = appendNow(s, working(sub, 10))
+			case panics:
 				panic("decide")
+			}
+			if err != nil {
+				t.Error(err)
 			}
 			task := st.Task.Clone()
 			e := a2a.StatusEvent(a2a.StateCanceled, nil)
 			e.Seq, e.At = task.Seq+1, start
-			return taskstore.Change{Events: []a2a.Event{e}, Task: task}, task.Apply(e)
+			run := taskstore.Run{State: taskstore.RunEnded, Resume: st.Run.Resume}
+			return taskstore.Change{Events: []a2a.Event{e}, Task: task, Run: run}, task.Apply(e)
 		}
 		func() {
 			defer func() {
@@ -252,10 +261,14 @@ func TestUpdate_InWriter(t *testing.T) {
 			if err != nil || st.Task.Status.State != a2a.StateCanceled {
 				t.Errorf("got %+v, %v, want a canceled task", st.Task, err)
 			}
+			if string(st.Run.Resume) != `"saved"` || st.Task.Seq != 4 {
+				t.Errorf("got resume data %s and seq %d, want what was written meanwhile", st.Run.Resume, st.Task.Seq)
+			}
 		}()
 		if calls != maxRaces+1 {
 			t.Errorf("decide: got %d calls, want %d", calls, maxRaces+1)
 		}
+		sub.Task.Seq = 3
 		err := appendNow(s, working(sub, 10))
 		if lost := errors.Is(err, taskstore.ErrLeaseLost); lost == panics {
 			t.Errorf("append after the change: got %v, want lease lost %t", err, !panics)
@@ -263,8 +276,8 @@ func TestUpdate_InWriter(t *testing.T) {
 	}
 }
 
-// TestPrune_CostOfKept sees to it that pruning does not look at tasks it keeps.
-func TestPrune_CostOfKept(t *testing.T) {
+// TestPrune_LeavesNothing counts the rows of every table.
+func TestPrune_LeavesNothing(t *testing.T) {
 	s, c := openInternal(t)
 	for i := range 300 {
 		sub := submission(fmt.Sprint(i), "x")
@@ -272,6 +285,31 @@ func TestPrune_CostOfKept(t *testing.T) {
 		if _, err := s.Submit(context.Background(), sub); err != nil {
 			t.Fatal(err)
 		}
+	}
+	// The oldest has a log long enough for a snapshot, and a key.
+	long := submission("long", "x")
+	long.Key = "key"
+	sub, err := s.Submit(context.Background(), long)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := sub.Task.Clone()
+	var events []a2a.Event
+	for range snapshotFrom {
+		events = append(events, a2a.Event{Seq: task.Seq + int64(len(events)) + 1, At: start.Add(-time.Hour), Status: &a2a.Status{State: a2a.StateWorking}})
+	}
+	events[snapshotFrom-1].Status.State = a2a.StateCompleted
+	if err := task.Fold(events); err != nil {
+		t.Fatal(err)
+	}
+	if err := appendNow(s, taskstore.Append{Lease: sub.Lease, Events: events, Task: task, Snapshot: true, Run: taskstore.RunEnded}); err != nil {
+		t.Fatal(err)
+	}
+	if nos, err := numbers(context.Background(), c, "SELECT count(*) FROM snapshots"); err != nil || nos[0] != 1 {
+		t.Errorf("snapshots: got %v, %v, want 1", nos, err)
+	}
+	if n, err := s.Prune(context.Background(), start.Add(-time.Minute), 100); n != 1 || err != nil {
+		t.Errorf("Prune of the oldest: got %d, %v, want 1", n, err)
 	}
 	if n, err := s.Prune(context.Background(), start, 100); n != 0 || err != nil {
 		t.Errorf("Prune before any ended: got %d, %v, want 0", n, err)

@@ -214,6 +214,9 @@ func (f *fixture) log(scope a2a.Scope, id a2a.TaskID) []a2a.Event {
 		if len(piece) == 0 {
 			return all
 		}
+		if piece[0].Seq != after+1 || len(piece) > 3 {
+			f.Fatalf("Events(%q, after %d, limit 3): got %d events, the first with seq %d", short(id), after, len(piece), piece[0].Seq)
+		}
 		all = append(all, piece...)
 		after = piece[len(piece)-1].Seq
 	}
@@ -271,6 +274,9 @@ func (f *fixture) open(now time.Time) []a2a.TaskID {
 			return ids
 		}
 		for _, st := range page {
+			if st.Lease.Row <= after {
+				f.Fatalf("Open(after %d): got row %d", after, st.Lease.Row)
+			}
 			ids = append(ids, st.Task.ID)
 			after = st.Lease.Row
 		}

@@ -54,6 +54,9 @@ func (f *fixture) pages(scope a2a.Scope, q taskstore.Query, total int) []*a2a.Ta
 			f.Fatalf("Tasks(%+v): got total %d, want %d", q, page.Total, total)
 		}
 		all = append(all, page.Tasks...)
+		if len(all) > total {
+			f.Fatalf("Tasks(%+v): the pages give more than the total of %d", q, total)
+		}
 		if !page.More {
 			return all
 		}

@@ -18,6 +18,7 @@ func raceCases() map[string]func(*fixture) {
 		"answers_belong_to_the_caller": func(f *fixture) {
 			e := full(f.newID())
 			sub := f.submission(alice, e)
+			sub.Key, sub.Fingerprint = "key", "fingerprint"
 			sub.Run.Resume = raw(`"resume"`)
 			a := f.submit(sub)
 			a.must(a.step(taskstore.RunRunning, status(a2a.StateWorking), artifact("a1", "text")))
@@ -40,11 +41,14 @@ func raceCases() map[string]func(*fixture) {
 			for i := range log {
 				log[i] = a2a.Event{}
 			}
-			again, err := f.store.Submit(ctx, sub)
-			if err != nil || !again.Existing {
-				f.Fatalf("Submit: got %+v, %v, want the existing task", again, err)
+			for _, key := range []string{"key", "", "other"} {
+				sub.Key = key
+				again, err := f.store.Submit(ctx, sub)
+				if err != nil || !again.Existing {
+					f.Fatalf("Submit: got %+v, %v, want the existing task", again, err)
+				}
+				scribble(again.Task)
 			}
-			scribble(again.Task)
 			st := f.update(alice, want.ID, running(), status(a2a.StateWorking))
 			want = st.Task.Clone()
 			scribble(st.Task)
@@ -61,6 +65,9 @@ func raceCases() map[string]func(*fixture) {
 			id, scope := a.task.ID, a.scope
 			stop := make(chan struct{})
 			var wg sync.WaitGroup
+			f.Cleanup(wg.Wait)
+			halt := sync.OnceFunc(func() { close(stop) })
+			f.Cleanup(halt)
 			for i := range 8 {
 				wg.Go(func() {
 					seen := int64(0)
@@ -98,7 +105,7 @@ func raceCases() map[string]func(*fixture) {
 				ap.Snapshot = i%4 == 0
 				a.must(f.append(ap))
 			}
-			close(stop)
+			halt()
 			wg.Wait()
 			a.check()
 		},
