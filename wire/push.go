@@ -22,9 +22,19 @@ type PushForm struct {
 	Task func(b []byte, t *a2a.Task) []byte
 }
 
-// pushV1 is the form of A2A 1.0 (§4.3.3): a StreamResponse for each event.
+// pushV1 is the form of A2A 1.0 (§4.3.3): a StreamResponse for each change of the
+// status and each piece of output.
 func (s *spelling) pushV1() *PushForm {
-	return &PushForm{ContentType: "application/a2a+json", Event: s.streamV1().Event}
+	stream := s.streamV1()
+	return &PushForm{
+		ContentType: "application/a2a+json",
+		Event: func(b []byte, t *a2a.Task, ev *a2a.Event) []byte {
+			if ev.Status == nil && ev.Artifact == nil {
+				return b
+			}
+			return stream.Event(b, t, ev)
+		},
+	}
 }
 
 // pushV03 is the form of A2A 0.3 (§9.5): the whole task.
