@@ -322,11 +322,15 @@ func pushConfigCases() map[string]func(*fixture) {
 			f.claims("born ended", "", start, job(born.Task.ID, "x", 0, 2))
 		},
 		"rerun_keeps_configs": func(f *fixture) {
-			a := f.beginPush("done", "gone", "behind", "again")
+			a := f.beginPush("idle")
 			id := a.task.ID
+			f.deliver(id, start)
+			for _, config := range []string{"done", "gone", "behind", "again"} {
+				f.putPush(alice, hook(id, config), 0)
+			}
 			a.must(a.step(taskstore.RunEnded, status(a2a.StateCompleted)))
-			jobs := f.claim(id, start)
-			f.finish(jobs[0], taskstore.PushOutcome{Cursor: 2})
+			jobs := f.claim("", start) // without the idle one, whose last event nobody looked at
+			f.finish(jobs[0], taskstore.PushOutcome{Cursor: 2, Attempts: 1, LastError: "slow"})
 			f.finish(jobs[1], taskstore.PushOutcome{State: taskstore.PushDisabled})
 			f.finish(jobs[2], taskstore.PushOutcome{Cursor: 1, Due: start.Add(time.Hour), Attempts: 1})
 			f.finish(jobs[3], taskstore.PushOutcome{Cursor: 2})
@@ -338,10 +342,15 @@ func pushConfigCases() map[string]func(*fixture) {
 			c.URL = "https://example.org/"
 			sub.Push = &c
 			b := f.submit(sub)
-			want[3] = c
+			want[4] = c
 			f.same("configs", f.hooks(alice, id), want)
-			f.claims("due at once", "", start, job(id, "done", 2, 3), job(id, "again", 2, 3))
-			f.claims("after its wait", "", start.Add(time.Hour), job(id, "done", 2, 3), job(id, "again", 2, 3), job(id, "behind", 1, 3))
+			due := f.claim("", start)
+			f.same("due at once", brief(due), []string{job(id, "idle", 1, 3), job(id, "done", 2, 3), job(id, "again", 2, 3)})
+			if due[1].Attempts != 0 || due[1].LastError != "" {
+				f.Errorf("got %d attempts and error %q, want none", due[1].Attempts, due[1].LastError)
+			}
+			f.claims("after its wait", "", start.Add(time.Hour),
+				job(id, "idle", 1, 3), job(id, "done", 2, 3), job(id, "again", 2, 3), job(id, "behind", 1, 3))
 			b.must(b.step(taskstore.RunEnded, status(a2a.StateCompleted)))
 			b.check()
 		},
