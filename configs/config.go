@@ -136,6 +136,7 @@ type Runs struct {
 
 // Stream is how a task's events are sent to clients that watch it.
 type Stream struct {
+	Enabled      bool          `yaml:"enabled" env:"ENABLED"`
 	Heartbeat    time.Duration `yaml:"heartbeat" env:"HEARTBEAT" validate:"gt=0"`
 	WriteTimeout time.Duration `yaml:"write_timeout" env:"WRITE_TIMEOUT" validate:"gt=0"`
 	Retry        time.Duration `yaml:"retry" env:"RETRY" validate:"gt=0"`

@@ -27,7 +27,7 @@ func Default() *Config {
 			Streams:    1000,
 		},
 		Runs:   Runs{CancelGrace: 5 * time.Second, FlushAfter: time.Millisecond, FlushEvery: 20 * time.Millisecond, MaxPending: 1 << 20},
-		Stream: Stream{Heartbeat: 15 * time.Second, WriteTimeout: 10 * time.Second, Retry: 2 * time.Second},
+		Stream: Stream{Enabled: true, Heartbeat: 15 * time.Second, WriteTimeout: 10 * time.Second, Retry: 2 * time.Second},
 		Store: Store{
 			Kind:        "sqlite",
 			Synchronous: "full",
@@ -68,7 +68,7 @@ func Default() *Config {
 			Workers:    64,
 			PerHost:    8,
 			Timeout:    15 * time.Second,
-			Attempts:   10,
+			Attempts:   24,
 			RetryFirst: time.Second,
 			RetryMax:   10 * time.Minute,
 		},

@@ -169,6 +169,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	var late error
 	select {
 	case <-ended:
+		close(e.released)
 	case <-ctx.Done():
 		e.mu.Lock()
 		for _, r := range e.runs {

@@ -457,6 +457,7 @@ func TestEngine_Send_next_turn_queues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil, skills.Entry{Limits: skills.Limits{Concurrency: 1}})
 		asked := r.send(message("@ask"))
+		synctest.Wait() // the slot is free again
 		r.start("@sleep 10")
 		answer := message("blue")
 		answer.TaskID, answer.Blocking = asked.ID, false

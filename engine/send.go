@@ -198,7 +198,9 @@ func (e *Engine) submit(ctx context.Context, s taskstore.Submission, r *run, wat
 	case out.Existing:
 		return e.join(ctx, s.Scope, out.Task.ID, watch)
 	}
-	if s.Push != nil {
+	if e.opts.Push != nil && (s.Push != nil || out.Task.Revision > 0) {
+		// A task that runs again has the webhooks of its earlier runs.
+		e.pushed.add(s.Task.ID)
 		e.opts.Push.Notify(s.Task.ID)
 	}
 	acc.task = out.Task

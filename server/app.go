@@ -24,6 +24,7 @@ import (
 	"github.com/skillyard/skillyard/engine"
 	"github.com/skillyard/skillyard/server/auth"
 	"github.com/skillyard/skillyard/server/jsonrpc"
+	"github.com/skillyard/skillyard/server/push"
 	"github.com/skillyard/skillyard/server/stream"
 	"github.com/skillyard/skillyard/taskstore"
 	"github.com/skillyard/skillyard/taskstore/memory"
@@ -51,6 +52,8 @@ type App struct {
 	log      zerolog.Logger
 	store    taskstore.Store
 	engine   *engine.Engine
+	push     *push.Worker // nil: no push notifications
+	dialects *wire.Dialects
 	keys     *auth.Keys
 	limits   *limiter
 	rpc      *jsonrpc.Handler
@@ -66,7 +69,10 @@ type App struct {
 // before Run. On an error everything is released again.
 func New(ctx context.Context, o Options) (_ *App, err error) {
 	cfg := o.Config
-	a := &App{cfg: cfg, log: o.Log, limits: newLimiter(cfg.Limits)}
+	a := &App{
+		cfg: cfg, log: o.Log, limits: newLimiter(cfg.Limits),
+		dialects: wire.New(wire.Options{StrictVersion: cfg.Compat.StrictVersion}),
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.release())
@@ -98,11 +104,15 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.teardown = append(a.teardown, a.store.Close)
+	pushes, err := a.buildPush(o.Version)
+	if err != nil {
+		return nil, err
+	}
 	a.engine, err = engine.New(engine.Options{
 		Store: a.store, Skills: set, Log: o.Log.With().Str("component", "engine").Logger(),
 		Lease: cfg.Store.Lease, Retention: cfg.Store.Retention, PruneEvery: cfg.Store.PruneEvery,
 		CancelGrace: cfg.Runs.CancelGrace, FlushAfter: cfg.Runs.FlushAfter,
-		FlushEvery: cfg.Runs.FlushEvery, MaxPending: int64(cfg.Runs.MaxPending),
+		FlushEvery: cfg.Runs.FlushEvery, MaxPending: int64(cfg.Runs.MaxPending), Push: pushes,
 	})
 	if err != nil {
 		return nil, err
@@ -110,14 +120,19 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if a.card, err = BuildCard(cfg, set, a.Addr(), o.Version); err != nil {
 		return nil, err
 	}
-	a.rpc = jsonrpc.New(jsonrpc.Options{
+	rpc := jsonrpc.Options{
 		Engine:   a.engine,
-		Dialects: wire.New(wire.Options{StrictVersion: cfg.Compat.StrictVersion}),
+		Dialects: a.dialects,
 		Limits:   wire.Limits{MaxDepth: cfg.Server.MaxJSONDepth, MaxParts: cfg.Limits.MaxParts, MaxIDBytes: cfg.Limits.MaxIDBytes},
 		MaxBody:  int64(cfg.Server.MaxBodyBytes), MaxWait: cfg.Limits.Wait.For,
 		Allow: a.limits.allow, ExtendedCard: a.extendedCard, EnterStream: a.limits.enterStream,
-		Stream: stream.Options{Heartbeat: cfg.Stream.Heartbeat, WriteTimeout: cfg.Stream.WriteTimeout, Retry: cfg.Stream.Retry},
-	})
+		NoStreams: !cfg.Stream.Enabled,
+		Stream:    stream.Options{Heartbeat: cfg.Stream.Heartbeat, WriteTimeout: cfg.Stream.WriteTimeout, Retry: cfg.Stream.Retry},
+	}
+	if pushes != nil {
+		rpc.Push = a.engine
+	}
+	a.rpc = jsonrpc.New(rpc)
 	a.http = &http.Server{
 		Handler:           a.routes(),
 		ReadHeaderTimeout: cfg.Server.ReadHeaderTimeout,
@@ -135,6 +150,9 @@ func (a *App) Addr() string { return a.listener.Addr().String() }
 // delay, takes no new work, lets runs and requests end within the shutdown
 // timeout, and hands the rest back to the queue. It returns nil after a clean stop.
 func (a *App) Run(ctx context.Context) error {
+	if a.push != nil {
+		a.push.Start()
+	}
 	a.engine.Start()
 	a.log.Info().Str("addr", a.Addr()).Msg("serving")
 	failed := make(chan error, 1)
@@ -177,6 +195,12 @@ func (a *App) stop() error {
 		a.log.Warn().Err(err).Msg("stopping late")
 		if cerr := a.http.Close(); cerr != nil {
 			a.log.Warn().Err(cerr).Msg("close connections")
+		}
+	}
+	if a.push != nil {
+		// What is under way may end; what is due is delivered by the next start.
+		if perr := a.push.Stop(answers); perr != nil {
+			a.log.Warn().Err(perr).Msg("stop deliveries")
 		}
 	}
 	if rerr := a.release(); rerr != nil {

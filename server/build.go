@@ -12,6 +12,8 @@ import (
 	"github.com/skillyard/skillyard/a2a"
 	"github.com/skillyard/skillyard/agentcard"
 	"github.com/skillyard/skillyard/configs"
+	"github.com/skillyard/skillyard/engine"
+	"github.com/skillyard/skillyard/server/push"
 	"github.com/skillyard/skillyard/skills"
 	"github.com/skillyard/skillyard/skills/boards"
 	"github.com/skillyard/skillyard/skills/boards/files"
@@ -98,6 +100,36 @@ func LayDemo(cfg *configs.Config, dataDir string) error {
 	return files.LayDown(cfg.Boards.Files.Path(dataDir), time.Now())
 }
 
+// buildPush makes the worker that calls webhooks, and what the engine needs of it;
+// nil when push is off.
+func (a *App) buildPush(version string) (*engine.PushOptions, error) {
+	c := a.cfg.Push
+	if !c.Enabled {
+		return nil, nil
+	}
+	guard, err := push.NewGuard(push.GuardOptions{
+		AllowPrivateNetworks: c.AllowPrivateNetworks, AllowHTTP: c.AllowHTTP || c.AllowPrivateNetworks,
+		AllowedHosts: c.AllowedHosts,
+	})
+	if err != nil {
+		return nil, err
+	}
+	secrets := make([]string, len(c.Secrets))
+	for i, s := range c.Secrets {
+		secrets[i] = s.Reveal()
+	}
+	a.push, err = push.New(push.Options{
+		Store: a.store, Dialects: a.dialects, Guard: guard,
+		Workers: c.Workers, PerHost: c.PerHost, Timeout: c.Timeout,
+		Attempts: c.Attempts, RetryFirst: c.RetryFirst, RetryMax: c.RetryMax,
+		Secrets: secrets, Version: version, Log: a.log.With().Str("component", "push").Logger(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &engine.PushOptions{Store: a.store, Check: guard.Check, Max: c.MaxPerTask, Notify: a.push.Notify}, nil
+}
+
 // BuildCard makes the cards of a set of skills. addr is the address the server
 // listens on.
 func BuildCard(cfg *configs.Config, set *skills.Set, addr, version string) (*agentcard.Server, error) {
@@ -114,7 +146,7 @@ func BuildCard(cfg *configs.Config, set *skills.Set, addr, version string) (*age
 		Options: agentcard.Options{
 			Skills: set, Name: c.Name, Description: c.Description, Version: c.Version,
 			Provider:         agentcard.Provider{Organization: c.Provider.Organization, URL: c.Provider.URL},
-			DocumentationURL: c.DocumentationURL, IconURL: c.IconURL, Extended: c.Extended, Streaming: true,
+			DocumentationURL: c.DocumentationURL, IconURL: c.IconURL, Extended: c.Extended, Streaming: cfg.Stream.Enabled, PushNotifications: cfg.Push.Enabled,
 			Secured: keys.Declared(), SecurityRequirements: c.SecurityRequirements,
 		},
 		Base: base.Base, Vary: base.Vary(), Mode: agentcard.Variant(c.Mode), MaxAge: c.MaxAge,

@@ -220,9 +220,13 @@ func envelopeCases() []bugCase {
 			}
 		}},
 		{"B-049", "capabilities_that_are_not_there", func(t *testing.T) {
-			c := probe(t)
+			c := probe(t, func(c *configs.Config) { c.Push.Enabled, c.Stream.Enabled = false, false })
 			a := c.Do("GET", cardPath, "", v10)
 			want(t, a, one(false, nil), "capabilities", "pushNotifications")
+			want(t, a, one(false, nil), "capabilities", "streaming")
+			for method, p := range map[string]string{"SendStreamingMessage": `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"x"}]}}`, "SubscribeToTask": `{"id":"t"}`} {
+				wantCode(t, c.v1(method, p), -32004)
+			}
 			for method, p := range map[string]string{
 				"CreateTaskPushNotificationConfig": `{"taskId":"t","url":"https://hooks.example.com"}`, "GetTaskPushNotificationConfig": `{"taskId":"t","id":"p"}`,
 				"ListTaskPushNotificationConfigs": `{"taskId":"t"}`, "DeleteTaskPushNotificationConfig": `{"taskId":"t","id":"p"}`,

@@ -55,9 +55,11 @@ func (a *App) routes() http.Handler {
 		r.HandleFunc(path, notAllowed("POST"))
 		r.Method(http.MethodPost, path, rpc)
 	}
-	status := a.rpc.StatusStream(func(r *http.Request) a2a.TaskID { return a2a.TaskID(chi.URLParam(r, "task")) })
-	r.HandleFunc("/api/a2a/tasks/{task}/stream", notAllowed("GET"))
-	r.Method(http.MethodGet, "/api/a2a/tasks/{task}/stream", a.authenticate(status))
+	if a.cfg.Stream.Enabled {
+		status := a.rpc.StatusStream(func(r *http.Request) a2a.TaskID { return a2a.TaskID(chi.URLParam(r, "task")) })
+		r.HandleFunc("/api/a2a/tasks/{task}/stream", notAllowed("GET"))
+		r.Method(http.MethodGet, "/api/a2a/tasks/{task}/stream", a.authenticate(status))
+	}
 	for _, path := range []string{"/skills/{skill}", "/skills/{skill}/"} {
 		r.HandleFunc(path, notAllowed("POST"))
 		r.Post(path, mount(rpc))

@@ -54,6 +54,8 @@ type Options struct {
 	// Push keeps push configs. It is nil if the server sends no notifications: the
 	// operations on push configs are then refused, whatever their params.
 	Push Pushes
+	// NoStreams refuses the streaming operations, as the card then declares it.
+	NoStreams bool
 	// Stream are the times of streams.
 	Stream stream.Options
 	// EnterStream counts an open stream of the caller; leave ends it. An error says

@@ -116,6 +116,9 @@ func (s *running) close() {
 // begin opens the stream that a Stream or Subscribe request asks for.
 func (h *Handler) begin(w http.ResponseWriter, r *http.Request, rec *access.Record, env wire.Envelope, d *wire.Dialect, m wire.Method) (*running, error) {
 	s := &running{rec: rec}
+	if h.o.NoStreams {
+		return nil, &a2a.Error{Code: a2a.CodeUnsupportedOperation, Message: "This operation is not supported: the agent does not stream."}
+	}
 	if h.o.EnterStream != nil {
 		leave, err := h.o.EnterStream(rec.Caller)
 		if err != nil {
