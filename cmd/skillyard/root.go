@@ -75,7 +75,7 @@ card and durable tasks.
 	root.PersistentFlags().StringVarP(&p.config, "config", "c", p.env["A2A_CONFIG"],
 		"configuration `file`, - for standard input (A2A_CONFIG)")
 	root.AddCommand(
-		p.serveCommand(), p.validateCommand(), p.cardCommand(), p.skillsCommand(),
+		p.serveCommand(), p.validateCommand(), p.cardCommand(), p.skillsCommand(), p.pushCommand(),
 		p.configCommand(), p.keysCommand(), p.healthcheckCommand(), p.versionCommand(),
 	)
 	return root

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -28,28 +27,25 @@ type skillRow struct {
 }
 
 func (p *program) skillsCommand() *cobra.Command {
-	output := "table"
 	cmd := &cobra.Command{
 		Use:     "skills",
 		Short:   "List the skills of a configuration",
 		Example: "  skillyard skills\n  skillyard skills -o json",
 		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			cfg, err := p.load(nil)
-			if err != nil {
-				return err
-			}
-			set, err := p.buildSkills(cfg)
-			if err != nil {
-				return err
-			}
-			if output == "json" {
-				return p.printJSON(skillRows(cfg, set))
-			}
-			return p.printSkills(skillRows(cfg, set))
-		},
 	}
-	cmd.Flags().VarP(&oneOf{value: &output, of: []string{"table", "json"}}, "output", "o", "table or json")
+	output := outputFlag(cmd)
+	cmd.RunE = func(*cobra.Command, []string) error {
+		cfg, err := p.load(nil)
+		if err != nil {
+			return err
+		}
+		set, err := p.buildSkills(cfg)
+		if err != nil {
+			return err
+		}
+		rows := skillRows(cfg, set)
+		return p.printRows(*output, rows, "ID\tKIND\tNAME\tTIMEOUT\tCONCURRENCY\tQUEUE\tRETRY", skillLines(rows))
+	}
 	return cmd
 }
 
@@ -69,20 +65,16 @@ func skillRows(cfg *configs.Config, set *skills.Set) []skillRow {
 	return rows
 }
 
-func (p *program) printSkills(rows []skillRow) error {
-	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-	lines := []string{"ID\tKIND\tNAME\tTIMEOUT\tCONCURRENCY\tQUEUE\tRETRY"}
-	for _, r := range rows {
+func skillLines(rows []skillRow) []string {
+	lines := make([]string, len(rows))
+	for i, r := range rows {
 		id := r.ID
 		if r.Default {
 			id += " (default)"
 		}
-		lines = append(lines, fmt.Sprintf("%s\t%s\t%s\t%s\t%d\t%d\t%s", id, r.Kind, r.Name, r.Timeout, r.Concurrency, r.Queue, r.Retry))
+		lines[i] = fmt.Sprintf("%s\t%s\t%s\t%s\t%d\t%d\t%s", id, r.Kind, r.Name, r.Timeout, r.Concurrency, r.Queue, r.Retry)
 	}
-	if _, err := fmt.Fprintln(w, strings.Join(lines, "\n")); err != nil {
-		return err
-	}
-	return w.Flush()
+	return lines
 }
 
 // printJSON writes v as indented JSON to standard output.

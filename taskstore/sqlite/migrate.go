@@ -19,7 +19,29 @@ var schema embed.FS
 
 // migrate brings the database to the newest schema. A database that is newer
 // than that is refused: this program does not know what it would break.
-func migrate(ctx context.Context, dsn string) (err error) {
+func migrate(ctx context.Context, dsn string) error {
+	return withProvider(ctx, dsn, func(p *goose.Provider, have, want int64) error {
+		if have > want {
+			return fmt.Errorf("the database has schema version %d, this program knows versions up to %d: use a newer program", have, want)
+		}
+		_, err := p.Up(ctx)
+		return err
+	})
+}
+
+// checkSchema refuses a database that does not have the schema of this program.
+func checkSchema(ctx context.Context, dsn string) error {
+	return withProvider(ctx, dsn, func(_ *goose.Provider, have, want int64) error {
+		if have != want {
+			return fmt.Errorf("the database has schema version %d, this program needs %d: use the program that serves it", have, want)
+		}
+		return nil
+	})
+}
+
+// withProvider calls f with the migrations of a database and with the schema
+// versions that the database has and that this program wants.
+func withProvider(ctx context.Context, dsn string, f func(p *goose.Provider, have, want int64) error) (err error) {
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
 		return err
@@ -37,9 +59,5 @@ func migrate(ctx context.Context, dsn string) (err error) {
 	if err != nil {
 		return fmt.Errorf("read schema version: %w", err)
 	}
-	if have > want {
-		return fmt.Errorf("the database has schema version %d, this program knows versions up to %d: use a newer program", have, want)
-	}
-	_, err = p.Up(ctx)
-	return err
+	return f(p, have, want)
 }
