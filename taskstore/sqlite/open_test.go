@@ -16,7 +16,7 @@ import (
 
 func TestOptions_Defaults(t *testing.T) {
 	got := Options{}.withDefaults()
-	want := Options{Synchronous: "FULL", Readers: max(4, runtime.GOMAXPROCS(0)), BatchLimit: 512, Checkpoint: 2000}
+	want := Options{Synchronous: "FULL", Readers: max(4, runtime.GOMAXPROCS(0)), BatchLimit: 512, Checkpoint: 1000}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
