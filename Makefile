@@ -12,7 +12,7 @@ LIBC := v1.80.1
 
 say = @printf '%(%H:%M:%S)T make: %s\n' -1 '$@'
 
-.PHONY: build test race lint pins modules interop bench bench-quick bench-smoke fuzz-smoke ci clean
+.PHONY: build test race lint pins modules interop proxy bench bench-quick bench-smoke fuzz-smoke ci clean
 
 build: ## bin/skillyard, static and stripped
 	$(say)
@@ -47,6 +47,10 @@ interop: ## real clients against the running server
 	$(say)
 	interop/run.sh
 
+proxy: ## the server behind nginx and Caddy
+	$(say)
+	interop/proxy.sh
+
 bench: ## the benchmark, a few minutes; fails when a goal is missed
 	$(say)
 	cd bench && go run .
@@ -67,7 +71,7 @@ fuzz-smoke: ## each fuzz test for FUZZTIME
 	  done; \
 	done
 
-ci: lint pins build race modules interop bench-smoke
+ci: lint pins build race modules interop proxy bench-smoke
 	$(say)
 
 clean:
