@@ -93,7 +93,10 @@ type View struct {
 
 // GetRequest asks for one task.
 type GetRequest struct {
-	ID   TaskID
+	ID TaskID
+	// Wait is how long to wait for the task to be terminal or interrupted before it
+	// is returned as it is; 0 does not wait.
+	Wait time.Duration
 	View View
 }
 

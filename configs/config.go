@@ -108,11 +108,12 @@ type Rate struct {
 }
 
 // Wait caps how long a blocking call waits, by the dialect it came in; 0 is no
-// cap.
+// cap. Max caps the wait that a status read may ask for.
 type Wait struct {
 	EMM time.Duration `yaml:"emm" env:"EMM" validate:"gte=0"`
 	V03 time.Duration `yaml:"0.3" env:"V03" validate:"gte=0"`
 	V1  time.Duration `yaml:"1.0" env:"V1" validate:"gte=0"`
+	Max time.Duration `yaml:"max" env:"MAX" validate:"gt=0"`
 }
 
 // For returns the cap for a dialect's name as package wire spells it; 0 is no cap.

@@ -20,13 +20,53 @@ const (
 	largestPage = 100
 )
 
-// Get returns a task of the caller.
+// Get returns a task of the caller: at once, or when it has settled or the request's
+// wait is over. A server that stops, and a run that breaks, end the wait too.
 func (e *Engine) Get(ctx context.Context, caller a2a.Caller, req *a2a.GetRequest) (*a2a.Task, error) {
+	if req.Wait > 0 {
+		acc, err := e.join(ctx, caller.Scope, req.ID, watchOutcome)
+		switch {
+		case err != nil:
+			return nil, err
+		case acc.sub == nil:
+			return acc.task, nil // it has settled before
+		}
+		defer acc.sub.close()
+		if t, err := e.await(ctx, req.Wait, acc); t != nil || err != nil {
+			return t, err
+		}
+	}
 	t, err := e.store.Task(ctx, caller.Scope, req.ID)
 	if err != nil {
 		return nil, storeError(err, req.ID)
 	}
 	return e.placed(caller.Scope, t), nil
+}
+
+// await waits for a task to settle and returns it as it was then. It returns nothing
+// if the task has to be read again: the wait is over, the run broke, or the task is
+// gone because its skill answered with a message.
+func (e *Engine) await(ctx context.Context, most time.Duration, acc accepted) (*a2a.Task, error) {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	for {
+		switch n := acc.sub.settled(); {
+		case n == nil:
+		case n.task == nil:
+			return nil, nil
+		case n.task.Seq > acc.task.Seq:
+			return n.task, nil
+		}
+		select {
+		case <-acc.sub.wake:
+		case <-timer.C:
+			return nil, nil
+		case <-e.released:
+			return nil, nil
+		case <-ctx.Done():
+			return nil, &a2a.Error{Code: a2a.CodeUnavailable, Message: "client is gone", Err: context.Cause(ctx)}
+		}
+	}
 }
 
 // List returns a page of the caller's tasks, newest status first.

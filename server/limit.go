@@ -64,7 +64,7 @@ func (l *limiter) enterStream(c a2a.Caller) (leave func(), err error) {
 	if l.streams > 0 && l.open[c.Scope] >= l.streams {
 		return nil, &a2a.Error{
 			Code:       a2a.CodeRateLimited,
-			Message:    "Too many open streams; close some, or poll.",
+			Message:    "Too many open streams and waiting reads; close some, or read without waiting.",
 			RetryAfter: time.Second,
 		}
 	}

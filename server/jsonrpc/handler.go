@@ -45,6 +45,9 @@ type Options struct {
 	MaxBody int64
 	// MaxWait returns the cap of a blocking call in a dialect; 0 is none.
 	MaxWait func(dialect string) time.Duration
+	// MaxPoll is the longest wait of a status read; what it asks for beyond is cut. 0
+	// lets none wait.
+	MaxPoll time.Duration
 	// Allow counts the request against the caller's read or write limit. It sets
 	// the response's headers, and returns an error when the limit is reached.
 	Allow func(w http.ResponseWriter, r *http.Request, reads bool) error
@@ -58,8 +61,8 @@ type Options struct {
 	NoStreams bool
 	// Stream are the times of streams.
 	Stream stream.Options
-	// EnterStream counts an open stream of the caller; leave ends it. An error says
-	// that the caller has too many. It may be nil.
+	// EnterStream counts an open stream of the caller, or a status read that waits;
+	// leave ends it. An error says that the caller has too many. It may be nil.
 	EnterStream func(a2a.Caller) (leave func(), err error)
 }
 
@@ -251,6 +254,11 @@ func (h *Handler) do(r *http.Request, rec *access.Record, d *wire.Dialect, m wir
 	case a2a.OpGet:
 		q := req.(*a2a.GetRequest)
 		rec.TaskID = q.ID
+		leave, err := h.poll(q, r, rec)
+		if err != nil {
+			return nil, q.View, err
+		}
+		defer leave()
 		t, err := h.o.Engine.Get(ctx, rec.Caller, q)
 		if err == nil {
 			rec.Saw(t)
@@ -297,6 +305,27 @@ func (h *Handler) fill(q *a2a.SendRequest, r *http.Request, d *wire.Dialect) err
 		}
 	}
 	return nil
+}
+
+// poll completes a status read with the wait that the URL asks for. leave is to be
+// called when it is over.
+func (h *Handler) poll(q *a2a.GetRequest, r *http.Request, rec *access.Record) (leave func(), err error) {
+	leave = func() {}
+	if r.URL.RawQuery == "" {
+		return leave, nil
+	}
+	text := r.URL.Query().Get("wait")
+	if text == "" {
+		return leave, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return nil, a2a.InvalidParams("wait", "must be a time such as 30s")
+	}
+	if q.Wait = min(d, h.o.MaxPoll); q.Wait > 0 && h.o.EnterStream != nil {
+		return h.o.EnterStream(rec.Caller)
+	}
+	return leave, nil
 }
 
 // prefers reports whether the Prefer header holds the preference (RFC 7240).

@@ -71,7 +71,7 @@ func NewGuard(o GuardOptions) (*Guard, error) {
 	g := &Guard{o: o}
 	for _, h := range o.AllowedHosts {
 		name := strings.ToLower(strings.TrimPrefix(h, "*."))
-		if u, err := url.Parse("//" + name + "/"); err != nil || name == "" || u.Host != name || strings.ContainsAny(name, "*@ ") {
+		if u, err := url.Parse("//" + name + "/"); err != nil || name == "" || u.Host != name || strings.ContainsAny(name, "*@ ") || name[0] == '.' {
 			return nil, fmt.Errorf("allowed host %q: must be a host such as hooks.example.com, *.example.com or hooks.example.com:8443", h)
 		}
 		g.hosts = append(g.hosts, strings.ToLower(h))

@@ -79,7 +79,7 @@ func TestGuard_Check(t *testing.T) {
 }
 
 func TestNewGuard_RefusesHosts(t *testing.T) {
-	for _, h := range []string{"", "*.", "*", "https://h", "h/x", "u@h", "a b", "*.*.example.com", "h:x"} {
+	for _, h := range []string{"", "*.", "*", "https://h", "h/x", "u@h", "a b", "*.*.example.com", ".example.com", "h:x"} {
 		if _, err := NewGuard(GuardOptions{AllowedHosts: []string{h}}); err == nil {
 			t.Errorf("allowed host %q: got no error", h)
 		}
