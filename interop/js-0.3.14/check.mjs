@@ -11,7 +11,22 @@ import {
   UnsupportedOperationError,
   createAuthenticatingFetchWithRetry,
 } from "@a2a-js/sdk/client";
-import { Checks, baseURL, equal, expect, fetchAs, poll, thrown, tokens, uuid } from "../lib/checks.mjs";
+import {
+  Checks,
+  Folded,
+  Webhook,
+  baseURL,
+  chunks,
+  equal,
+  expect,
+  fetchAs,
+  poll,
+  readAll,
+  thrown,
+  tokens,
+  uuid,
+  wantHeaders,
+} from "../lib/checks.mjs";
 
 function fetchWith(token) {
   const headers = async () => ({ Authorization: `Bearer ${token}` });
@@ -195,6 +210,157 @@ await checks.check("another caller's task is unknown", async () => {
   for (const call of [bob.getTask.bind(bob), bob.cancelTask.bind(bob)]) {
     const err = await thrown(() => call({ id: task.id }));
     expect(err instanceof TaskNotFoundError, `got ${err?.constructor?.name}: ${err}`);
+  }
+});
+
+// The task alive: streams, turns, push.
+
+const isUpdate = (event, state) => event.kind === "status-update" && event.status.state === state;
+const words = (event) => event.artifact.parts.map((p) => p.text);
+
+/** The words of all parts after the events of a stream, which must begin with a task. */
+function fold(events) {
+  const folded = new Folded();
+  equal(events[0]?.kind, "task", "kind of the first event");
+  for (const event of events) {
+    if (event.kind === "task") folded.snapshot(event.artifacts);
+    if (event.kind === "artifact-update") folded.update(event);
+  }
+  return [...folded.parts.values()].flat().map((p) => p.text);
+}
+
+/** Throws unless the last event, and no event before it, is the final status. */
+function wantEnd(events, state) {
+  const finals = events.filter((e) => e.kind === "status-update" && e.final);
+  expect(finals.length === 1 && finals[0] === events.at(-1) && isUpdate(finals[0], state), `events: ${JSON.stringify(events)}`);
+}
+
+/** Reads a stream until accept likes an event, then breaks its connection. */
+async function breakOff(params, accept) {
+  const abort = new AbortController();
+  const events = [];
+  try {
+    for await (const event of alice.sendMessageStream(params, { signal: abort.signal })) {
+      events.push(event);
+      if (accept(event)) abort.abort();
+    }
+  } catch (err) {
+    expect(abort.signal.aborted, err);
+  }
+  return { events, id: events[0].id };
+}
+
+await checks.check("stream: every chunk in order, the end last", async () => {
+  const events = await readAll(alice.sendMessageStream(request(text("@chunks 5 100"))));
+  const updates = events.filter((e) => e.kind === "artifact-update");
+  equal(updates.flatMap(words), chunks(1, 5), "chunks");
+  equal(updates.map((e) => e.lastChunk), [false, false, false, false, true], "lastChunk");
+  wantEnd(events, "completed");
+  const task = await alice.getTask({ id: events[0].id });
+  equal(fold(events), partsOf(task).map((p) => p.text), "the stream folded, against the task");
+});
+
+await checks.check("stream by the older client", async () => {
+  const client = await A2AClient.fromCardUrl(`${baseURL}/.well-known/agent-card.json`, { fetchImpl: fetchWith(tokens.alice) });
+  const events = await readAll(client.sendMessageStream(request(text("@chunks 3 50"))));
+  equal(fold(events), chunks(1, 3), "the stream folded");
+  wantEnd(events, "completed");
+});
+
+await checks.check("resubscribe after a broken connection", async () => {
+  const { events, id } = await breakOff(request(text("@chunks 10 100")), (e) => e.kind === "artifact-update" && words(e)[0] === "chunk-3 ");
+  expect(!events.some((e) => isUpdate(e, "completed")), "the first stream saw the end");
+  const rest = await readAll(alice.resubscribeTask({ id }));
+  wantState(rest[0], "working");
+  equal(fold(rest), chunks(1, 10), "the second stream folded");
+  wantEnd(rest, "completed");
+});
+
+await checks.check("two subscribers see the same", async () => {
+  const sent = await alice.sendMessage(request(text("@chunks 6 100"), later));
+  const streams = await Promise.all([1, 2].map(() => readAll(alice.resubscribeTask({ id: sent.id }))));
+  for (const events of streams) {
+    equal(fold(events), chunks(1, 6), "a stream folded");
+    wantEnd(events, "completed");
+  }
+});
+
+await checks.check("subscribe to an ended task is the task, to an unknown one an error", async () => {
+  const task = await alice.sendMessage(request(text(`@echo ${uuid()}`)));
+  const events = await readAll(alice.resubscribeTask({ id: task.id }));
+  equal(events.map((e) => [e.kind, e.id, e.status.state]), [["task", task.id, "completed"]], "events");
+  const err = await thrown(() => readAll(alice.resubscribeTask({ id: `none-${uuid()}` })));
+  expect(err instanceof TaskNotFoundError || String(err).includes("-32001"), `got ${err?.constructor?.name}: ${err}`);
+});
+
+await checks.check("stream a question, answer it", async () => {
+  const asked = await readAll(alice.sendMessageStream(request(text("@ask"))));
+  wantEnd(asked, "input-required");
+  const task = asked[0];
+  expect(statusText(asked.at(-1)) !== "", "no question");
+  const word = `answer-${uuid()}`;
+  const answer = request(text(word), { message: { taskId: task.id, contextId: task.contextId } });
+  const answered = await readAll(alice.sendMessageStream(answer));
+  equal(answered[0].id, task.id, "task id");
+  expect(fold(answered).join("").includes(word), `answered: ${JSON.stringify(answered)}`);
+  wantEnd(answered, "completed");
+});
+
+await checks.check("cancel while streaming", async () => {
+  const events = [];
+  for await (const event of alice.sendMessageStream(request(text("@chunks 300 100")))) {
+    events.push(event);
+    if (event.kind === "artifact-update" && words(event)[0] === "chunk-2 ") {
+      wantState(await alice.cancelTask({ id: events[0].id }), "canceled");
+    }
+  }
+  wantEnd(events, "canceled");
+});
+
+await checks.check("push: the task after each change, with token and credentials", async () => {
+  const hook = await Webhook.open();
+  try {
+    const config = { url: hook.url, token: "the-token", authentication: { schemes: ["Bearer"], credentials: "the-secret" } };
+    const task = await alice.sendMessage(request(text("@chunks 3 100"), { configuration: { blocking: true, pushNotificationConfig: config } }));
+    const bodies = await hook.until((body) => body.status?.state === "completed");
+    for (const [i, body] of bodies.entries()) {
+      equal([body.kind, body.id], ["task", task.id], "kind and id");
+      const got = partsOf(body).map((p) => p.text);
+      equal(got, chunks(1, got.length), "chunks");
+      expect(i === 0 || got.length >= partsOf(bodies[i - 1]).length, `delivery ${i} is older than the one before`);
+    }
+    equal(bodies.filter((body) => body.status.state === "completed").length, 1, "deliveries of the end");
+    equal(bodies.at(-1), await alice.getTask({ id: task.id }), "the last delivery, against the task");
+    wantHeaders(hook.deliveries, { token: config.token, authorization: "Bearer the-secret" });
+  } finally {
+    hook.close();
+  }
+});
+
+await checks.check("push configs: set, get, list, delete", async () => {
+  const [kept, dropped] = [await Webhook.open(), await Webhook.open()];
+  try {
+    const task = await alice.sendMessage(request(text("@sleep 60"), later));
+    await poll(() => alice.getTask({ id: task.id }), (t) => t.status.state === "working");
+    const set = (id, url) => alice.setTaskPushNotificationConfig({ taskId: task.id, pushNotificationConfig: { id, url, token: "t" } });
+    equal((await set("kept", kept.url)).pushNotificationConfig.id, "kept", "id");
+    await set("dropped", dropped.url);
+    const { pushNotificationConfig: got } = await alice.getTaskPushNotificationConfig({ id: task.id, pushNotificationConfigId: "kept" });
+    equal([got.id, got.url, got.token], ["kept", kept.url, undefined], "config; its token is not shown");
+    const ids = async () => (await alice.listTaskPushNotificationConfig({ id: task.id })).map((c) => c.pushNotificationConfig.id).sort();
+    equal(await ids(), ["dropped", "kept"], "list");
+    await alice.deleteTaskPushNotificationConfig({ id: task.id, pushNotificationConfigId: "dropped" });
+    equal(await ids(), ["kept"], "list after the deletion");
+    const err = await thrown(() => alice.getTaskPushNotificationConfig({ id: task.id, pushNotificationConfigId: "dropped" }));
+    expect(err instanceof TaskNotFoundError, `got ${err?.constructor?.name}: ${err}`);
+    const foreign = await thrown(() => bob.listTaskPushNotificationConfig({ id: task.id }));
+    expect(foreign instanceof TaskNotFoundError, `bob got ${foreign?.constructor?.name}: ${foreign}`);
+    await alice.cancelTask({ id: task.id });
+    await kept.until((body) => body.status?.state === "canceled");
+    equal(dropped.deliveries, [], "deliveries of the deleted config");
+  } finally {
+    kept.close();
+    dropped.close();
   }
 });
 

@@ -1,6 +1,7 @@
 // A list of named checks that prints one line for each.
 
 import { randomUUID } from "node:crypto";
+import { createServer } from "node:http";
 import { isDeepStrictEqual } from "node:util";
 
 export const baseURL = new URL(process.env.SKILLYARD_URL ?? "http://127.0.0.1:8080").origin;
@@ -53,6 +54,83 @@ export function fetchAs(token) {
   };
 }
 
+/** The words of the probe's numbered chunks, from the first to the last. */
+export const chunks = (first, last) =>
+  Array.from({ length: last - first + 1 }, (_, i) => `chunk-${first + i} `);
+
+/** What a stream's artifact updates make of a task's artifacts: lists of parts by artifact id. */
+export class Folded {
+  parts = new Map();
+
+  snapshot(artifacts) {
+    this.parts = new Map((artifacts ?? []).map((a) => [a.artifactId, [...a.parts]]));
+  }
+
+  update({ artifact, append }) {
+    const before = append ? (this.parts.get(artifact.artifactId) ?? []) : [];
+    this.parts.set(artifact.artifactId, [...before, ...artifact.parts]);
+  }
+}
+
+/** Reads a stream to its end; throws when that takes more than limitMs. */
+export async function readAll(stream, limitMs = 20_000) {
+  const events = [];
+  const late = delay(limitMs).then(() => {
+    throw new Error(`the stream is open after ${limitMs} ms; events: ${JSON.stringify(events)}`);
+  });
+  const read = (async () => {
+    for await (const event of stream) events.push(event);
+  })();
+  late.catch(() => {});
+  await Promise.race([read, late]);
+  return events;
+}
+
+/** A webhook on this machine that keeps what it is sent. */
+export class Webhook {
+  /** {headers, body} of each delivery, in the order of arrival. */
+  deliveries = [];
+  #server;
+
+  static async open() {
+    const hook = new Webhook();
+    hook.#server = createServer(async (req, res) => {
+      let body = "";
+      for await (const piece of req.setEncoding("utf8")) body += piece;
+      hook.deliveries.push({ headers: req.headers, body: JSON.parse(body) });
+      res.end();
+    });
+    await new Promise((resolve) => hook.#server.listen(0, "127.0.0.1", resolve));
+    return hook;
+  }
+
+  get url() {
+    return `http://127.0.0.1:${this.#server.address().port}/notify`;
+  }
+
+  /** Waits until the body of the newest delivery is accepted, and returns all bodies. */
+  async until(accept) {
+    await poll(async () => this.deliveries.at(-1)?.body, (body) => body !== undefined && accept(body));
+    return this.deliveries.map((d) => d.body);
+  }
+
+  close() {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+}
+
+/** Throws unless every delivery carries the token, the credentials and an id of its own. */
+export function wantHeaders(deliveries, { token, authorization }) {
+  for (const { headers } of deliveries) {
+    equal(headers["x-a2a-notification-token"], token, "X-A2A-Notification-Token");
+    equal(headers["a2a-notification-token"], token, "A2A-Notification-Token");
+    equal(headers.authorization, authorization, "Authorization");
+  }
+  const ids = deliveries.map((d) => d.headers["webhook-id"]);
+  equal(new Set(ids).size, deliveries.length, `delivery ids ${ids}`);
+}
+
 /** Runs checks one after the other; one line each on standard output. */
 export class Checks {
   #client;
@@ -75,6 +153,7 @@ export class Checks {
 
   /** Sets the exit code: 1 when a check failed. */
   finish() {
-    process.exitCode = this.#failed ? 1 : 0;
+    // Not exitCode: timers and the connections of aborted streams may be left.
+    process.exit(this.#failed ? 1 : 0);
   }
 }
