@@ -5,90 +5,29 @@ import sys
 from pathlib import Path
 
 import httpx
-from a2a.client import A2ACardResolver, Client, ClientCallContext, ClientConfig, ClientFactory
-from a2a.client.auth import AuthInterceptor, CredentialService
-from a2a.client.errors import A2AClientHTTPError, A2AClientJSONRPCError
-from a2a.types import (
-    DataPart,
-    Message,
-    MessageSendConfiguration,
-    Part,
-    Role,
-    Task,
-    TaskIdParams,
-    TaskQueryParams,
-    TaskState,
-    TextPart,
-)
+from a2a.client import A2ACardResolver, Client, ClientConfig, ClientFactory
+from a2a.client.auth import AuthInterceptor
+from a2a.client.errors import A2AClientHTTPError
+from a2a.types import DataPart, Role, Task, TaskIdParams, TaskQueryParams, TaskState
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 from checks import BASE_URL, TOKENS, Checks, equal, expect, poll, raised, uid  # noqa: E402
-
-ENDED = (TaskState.completed, TaskState.failed, TaskState.canceled, TaskState.rejected)
-NOT_BLOCKING = MessageSendConfiguration(blocking=False)
-
-
-class OneKey(CredentialService):
-    """Gives the same key for one scheme of the card."""
-
-    def __init__(self, scheme: str) -> None:
-        self.scheme = scheme
-
-    async def get_credentials(self, security_scheme_name: str, context: ClientCallContext | None) -> str | None:
-        return TOKENS["alice"] if security_scheme_name == self.scheme else None
-
-
-async def connect(token: str | None, path: str = "") -> Client:
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    http = httpx.AsyncClient(headers=headers, timeout=30)
-    return await ClientFactory.connect(BASE_URL + path, ClientConfig(httpx_client=http, streaming=False))
-
-
-def message(*parts: TextPart | DataPart, **fields: object) -> Message:
-    return Message(message_id=uid(), role=Role.user, parts=[Part(root=p) for p in parts], **fields)
-
-
-def text(value: str) -> TextPart:
-    return TextPart(text=value)
-
-
-async def send(
-    client: Client,
-    msg: Message,
-    configuration: MessageSendConfiguration | None = None,
-    metadata: dict | None = None,
-) -> Task | Message:
-    events = [e async for e in client.send_message(msg, configuration=configuration, request_metadata=metadata)]
-    equal(len(events), 1, "answers")
-    return events[0] if isinstance(events[0], Message) else events[0][0]
-
-
-def parts_of(answer: Task | Message) -> list:
-    if isinstance(answer, Message):
-        return [p.root for p in answer.parts]
-    return [p.root for artifact in answer.artifacts or [] for p in artifact.parts]
-
-
-def text_of(answer: Task | Message) -> str:
-    return "\n".join(p.text for p in parts_of(answer) if isinstance(p, TextPart))
-
-
-def data_of(answer: Task | Message) -> list:
-    return [p.data for p in parts_of(answer) if isinstance(p, DataPart)]
-
-
-def status_text(task: Task) -> str:
-    parts = task.status.message.parts if task.status.message else []
-    return "\n".join(p.root.text for p in parts if isinstance(p.root, TextPart))
-
-
-def want_state(task: Task, state: TaskState) -> None:
-    equal(task.status.state, state, f"state of {task.id} ({status_text(task)})")
-
-
-def want_code(err: Exception, code: int) -> None:
-    expect(isinstance(err, A2AClientJSONRPCError), f"got {err!r}")
-    equal(err.error.code, code, f"code of {err!r}")
+from helpers import (  # noqa: E402
+    ENDED,
+    NOT_BLOCKING,
+    OneKey,
+    connect,
+    data_of,
+    message,
+    parts_of,
+    send,
+    status_text,
+    text,
+    text_of,
+    want_code,
+    want_state,
+)
+from live import LIVE  # noqa: E402
 
 
 async def main() -> int:
@@ -253,6 +192,8 @@ async def main() -> int:
         "another caller's task is unknown": foreign_task,
     }.items():
         await checks.check(name, fn)
+    for name, live in LIVE.items():
+        await checks.check(name, live)
     return checks.exit_code()
 
 
