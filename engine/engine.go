@@ -108,6 +108,7 @@ type Engine struct {
 	lanes  map[a2a.SkillID]*lane
 	tokens tokenKey
 	pushed pushed
+	keys   keyLocks
 
 	mu       sync.Mutex
 	runs     map[a2a.TaskID]*run // guarded by mu; running in this process

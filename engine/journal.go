@@ -37,6 +37,7 @@ type journal struct {
 	// state is what the pending events make of the run.
 	state    taskstore.RunState // guarded by mu
 	resume   []byte             // guarded by mu; resume data to store
+	keys     []taskstore.Key    // guarded by mu; of the messages in pending
 	saved    []byte             // guarded by mu; the latest resume data
 	turn     bool               // guarded by mu; the next turn is to be taken
 	until    time.Time          // guarded by mu; when a pause has to be answered
@@ -187,8 +188,8 @@ func (j *journal) save(resume []byte) error {
 }
 
 // deliver adds a user's message to the log while the skill is at work, and returns
-// the task with it when that is on disk.
-func (j *journal) deliver(m a2a.Message) (*a2a.Task, error) {
+// the task with it when that is on disk, with the key it came under, if any.
+func (j *journal) deliver(m a2a.Message, k taskstore.Key) (*a2a.Task, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := j.admitLocked(); err != nil {
@@ -196,6 +197,9 @@ func (j *journal) deliver(m a2a.Message) (*a2a.Task, error) {
 	}
 	if err := j.addLocked(a2a.Event{Message: &m}); err != nil {
 		return nil, err
+	}
+	if k.Key != "" {
+		j.keys = append(j.keys, k)
 	}
 	task := j.live.Clone()
 	for j.stored < task.Seq {
@@ -296,7 +300,7 @@ func (j *journal) flush() {
 // call and takes it back.
 func (j *journal) writeLocked() {
 	events := j.pending
-	a := taskstore.Append{Lease: j.lease, Events: events, Run: j.state, Resume: j.resume, Until: j.until}
+	a := taskstore.Append{Lease: j.lease, Events: events, Run: j.state, Resume: j.resume, Until: j.until, Keys: j.keys}
 	final := j.final
 	switch {
 	case j.discard != nil:
@@ -310,7 +314,7 @@ func (j *journal) writeLocked() {
 	if a.Snapshot {
 		j.since = 0
 	}
-	j.pending, j.size, j.resume = nil, 0, nil
+	j.pending, j.size, j.resume, j.keys = nil, 0, nil, nil
 	j.writing = true
 	n := notice{events: events}
 	if final && j.state != taskstore.RunQueued {

@@ -20,6 +20,12 @@ func (e *Engine) proceed(ctx context.Context, caller a2a.Caller, req *a2a.SendRe
 	if req.Message.ID == "" {
 		req.Message.ID = newID()
 	}
+	if req.IdempotencyKey != "" {
+		defer e.keys.enter(caller.Scope, req.IdempotencyKey)()
+		if acc, found, err := e.repeated(ctx, caller.Scope, req, watch); found || err != nil {
+			return acc, err
+		}
+	}
 	// A task may move on between a look at it and the write. That is seen in the
 	// write, and the message then finds it in its new state.
 	const tries = 4
@@ -27,7 +33,12 @@ func (e *Engine) proceed(ctx context.Context, caller a2a.Caller, req *a2a.SendRe
 	for range tries {
 		var acc accepted
 		acc, err = e.deliver(ctx, caller, req, watch)
-		if !errors.Is(err, errMoved) {
+		switch {
+		case errors.Is(err, taskstore.ErrRepeated): // by another process, just now
+			return e.join(ctx, caller.Scope, req.TaskID, watch)
+		case errors.Is(err, taskstore.ErrIdempotency):
+			return accepted{}, idempotencyConflict()
+		case !errors.Is(err, errMoved):
 			return acc, err
 		}
 	}
@@ -80,7 +91,7 @@ func (e *Engine) deliver(ctx context.Context, caller a2a.Caller, req *a2a.SendRe
 			}
 			return nil
 		}
-		return e.answer(ctx, turn{caller: caller, lane: l, before: before, message: req.Message, input: input, check: check}, watch)
+		return e.answer(ctx, turn{caller: caller, lane: l, before: before, message: req.Message, key: keyOf(req), input: input, check: check}, watch)
 	}
 	return e.keep(ctx, caller.Scope, before, req, watch)
 }
@@ -106,6 +117,7 @@ type turn struct {
 	lane    *lane
 	before  *a2a.Task // as it was looked at
 	message a2a.Message
+	key     taskstore.Key // of the request, if it had one
 	input   mappers.Input
 	// check looks at the task again in the transaction.
 	check func(*a2a.Task, taskstore.Run) error
@@ -135,11 +147,13 @@ func (e *Engine) answer(ctx context.Context, t turn, watch int) (acc accepted, e
 		if err := t.check(now.Task, now.Run); err != nil {
 			return taskstore.Change{}, err
 		}
-		if state == taskstore.RunRunning {
-			return change(now, e.leased(now.Run), a2a.Event{Message: &t.message}, a2a.StatusEvent(a2a.StateWorking, nil))
+		run, next := e.leased(now.Run), a2a.StateWorking
+		if state == taskstore.RunQueued {
+			run, next = taskstore.Run{State: state, Attempt: 1, Resume: now.Run.Resume}, a2a.StateSubmitted
 		}
-		run := taskstore.Run{State: state, Attempt: 1, Resume: now.Run.Resume}
-		return change(now, run, a2a.Event{Message: &t.message}, a2a.StatusEvent(a2a.StateSubmitted, nil))
+		c, err := change(now, run, a2a.Event{Message: &t.message}, a2a.StatusEvent(next, nil))
+		c.Key = t.key
+		return c, err
 	})
 	if err != nil {
 		e.giveBack(l, scope, t.before.ContextID, state)
@@ -163,7 +177,7 @@ func (e *Engine) keep(ctx context.Context, scope a2a.Scope, before *a2a.Task, re
 		}()
 	}
 	if r := e.running(before.ID); r != nil {
-		acc.task, err = r.journal.deliver(req.Message)
+		acc.task, err = r.journal.deliver(req.Message, keyOf(req))
 		if errors.Is(err, errEnded) || errors.Is(err, skills.ErrLeaseLost) {
 			err = errMoved
 		}
@@ -173,7 +187,9 @@ func (e *Engine) keep(ctx context.Context, scope a2a.Scope, before *a2a.Task, re
 		if now.Run.State != taskstore.RunQueued {
 			return taskstore.Change{}, errMoved
 		}
-		return change(now, now.Run, a2a.Event{Message: &req.Message})
+		c, err := change(now, now.Run, a2a.Event{Message: &req.Message})
+		c.Key = keyOf(req)
+		return c, err
 	})
 	if err != nil {
 		return acc, updateError(err, before.ID)
@@ -182,10 +198,11 @@ func (e *Engine) keep(ctx context.Context, scope a2a.Scope, before *a2a.Task, re
 	return acc, nil
 }
 
-// updateError turns an error of update into one for clients; errMoved stays.
+// updateError turns an error of update into one for clients; what proceed acts on
+// stays.
 func updateError(err error, id a2a.TaskID) error {
 	var coded *a2a.Error
-	if errors.As(err, &coded) || errors.Is(err, errMoved) {
+	if errors.As(err, &coded) || errors.Is(err, errMoved) || errors.Is(err, taskstore.ErrRepeated) || errors.Is(err, taskstore.ErrIdempotency) {
 		return err
 	}
 	return storeError(err, id)

@@ -190,7 +190,7 @@ func (e *Engine) submit(ctx context.Context, s taskstore.Submission, r *run, wat
 	case errors.Is(err, taskstore.ErrForeign):
 		return acc, taskIDConflict()
 	case errors.Is(err, taskstore.ErrIdempotency):
-		return acc, &a2a.Error{Code: a2a.CodeIdempotencyConflict, Message: "Idempotency-Key was used for a different request; use a new key."}
+		return acc, idempotencyConflict()
 	case err != nil:
 		return acc, storeError(err, s.Task.ID)
 	case out.Existing && out.Task.Fingerprint != s.Fingerprint:

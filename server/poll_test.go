@@ -68,6 +68,7 @@ func TestPoll(t *testing.T) {
 func TestPoll_limit(t *testing.T) {
 	c := probe(t, func(c *configs.Config) { c.Limits.Streams = 1 })
 	id := c.bg("@sleep 60")
+	c.until(id, "TASK_STATE_WORKING")
 	held := openStream(t, c.Server, http.MethodPost, "/", onTask("SubscribeToTask", id), alice, v10)
 	if _, ok := held.next(); !ok {
 		t.Fatal("no snapshot")

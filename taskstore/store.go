@@ -33,6 +33,8 @@ var (
 	ErrForeign = errors.New("task id belongs to another owner")
 	// ErrIdempotency: the idempotency key was used for a different request.
 	ErrIdempotency = errors.New("idempotency key used for a different request")
+	// ErrRepeated: the idempotency key was used for this very request.
+	ErrRepeated = errors.New("request was made before")
 	// ErrClosed: the store is closed.
 	ErrClosed = errors.New("store is closed")
 )
@@ -103,7 +105,7 @@ type Submission struct {
 	Rerun bool
 	// Key is the idempotency key, or "". It is remembered together with
 	// Fingerprint; the same key with the same fingerprint returns the task it
-	// made with Existing set; with another one, ErrIdempotency.
+	// made (or changed) with Existing set; with another one, ErrIdempotency.
 	Key         string
 	Fingerprint string
 	// Push, if not nil, is stored with the task as an active push config whose cursor
@@ -143,10 +145,16 @@ type Append struct {
 	Until time.Time
 	// Resume replaces the run's resume data if it is not nil.
 	Resume json.RawMessage
+	// Keys are the idempotency keys of requests whose messages are among Events. They
+	// are remembered with them; one that was used before stays what it was.
+	Keys []Key
 	// Discard deletes the task with its whole log instead (a skill that answered
 	// with a message leaves no task). Events and Task are ignored.
 	Discard bool
 }
+
+// Key is an idempotency key, with the fingerprint of the request it came with.
+type Key struct{ Key, Fingerprint string }
 
 // Change is what the decide function of Update wants written.
 type Change struct {
@@ -158,6 +166,10 @@ type Change struct {
 	// Run replaces the run. The store keeps the fence growing: it sets
 	// Run.Fence to the old fence + 1.
 	Run Run
+	// Key is the idempotency key of the request, if any. A key that was used makes
+	// the change fail: with ErrRepeated if the fingerprints are the same, else with
+	// ErrIdempotency. Nothing is written then.
+	Key Key
 }
 
 // Stored is a task with its run, as the engine sees it.
@@ -218,6 +230,11 @@ type Store interface {
 	// error of decide is returned as it is and nothing is written. decide must be
 	// pure and must not change what it is given; it may be called more than once.
 	Update(ctx context.Context, scope a2a.Scope, id a2a.TaskID, decide func(Stored) (Change, error)) (Stored, error)
+
+	// Keyed returns the task that a request with the key has made or changed. Errors:
+	// ErrNotFound if there was none in the scope, ErrIdempotency if there was one with
+	// another fingerprint.
+	Keyed(ctx context.Context, scope a2a.Scope, k Key) (*a2a.Task, error)
 
 	// Claim takes up a queued run, or a running one whose lease ended before
 	// now, for holder until the given time; Attempt and Fence grow by one, but

@@ -135,6 +135,23 @@ func (s *Store) Task(ctx context.Context, scope a2a.Scope, id a2a.TaskID) (*a2a.
 	return r.task.Clone(), nil
 }
 
+// Keyed returns a clone of the task of a key.
+func (s *Store) Keyed(ctx context.Context, scope a2a.Scope, k taskstore.Key) (*a2a.Task, error) {
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	switch used := s.keys[scope][k.Key]; {
+	case used == nil:
+		return nil, taskstore.ErrNotFound
+	case used.fingerprint != k.Fingerprint:
+		return nil, taskstore.ErrIdempotency
+	default:
+		return used.rec.task.Clone(), nil
+	}
+}
+
 // Events returns a copy of a piece of the log.
 func (s *Store) Events(ctx context.Context, scope a2a.Scope, id a2a.TaskID, after int64, limit int) ([]a2a.Event, error) {
 	unlock, err := s.lock(ctx)

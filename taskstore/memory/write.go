@@ -112,6 +112,11 @@ func (s *Store) write(a taskstore.Append) error {
 		r.broken = true
 		return fmt.Errorf("append events: %w", err)
 	}
+	for _, k := range a.Keys {
+		if s.keys[r.scope][k.Key] == nil {
+			s.remember(r, k.Key, k.Fingerprint)
+		}
+	}
 	run := r.run
 	run.State = a.Run
 	if a.Run == taskstore.RunWaiting {
@@ -139,14 +144,29 @@ func (s *Store) Update(ctx context.Context, scope a2a.Scope, id a2a.TaskID, deci
 	if err != nil {
 		return taskstore.Stored{}, err
 	}
+	key := change.Key
+	if used := s.keys[scope][key.Key]; used != nil && key.Key != "" {
+		return taskstore.Stored{}, used.refusal(key.Fingerprint)
+	}
 	if err := r.put(change.Events); err != nil {
 		return taskstore.Stored{}, fmt.Errorf("update task: %w", err)
+	}
+	if key.Key != "" {
+		s.remember(r, key.Key, key.Fingerprint)
 	}
 	run := copyRun(change.Run)
 	run.Fence = r.run.Fence + 1
 	r.broken = false
 	s.setRun(r, run)
 	return r.leased(), nil
+}
+
+// refusal is the answer to a change under a key that was used.
+func (k *idempotencyKeys) refusal(fingerprint string) error {
+	if k.fingerprint != fingerprint {
+		return taskstore.ErrIdempotency
+	}
+	return taskstore.ErrRepeated
 }
 
 // Claim takes up a run.

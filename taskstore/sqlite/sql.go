@@ -22,6 +22,9 @@ const (
 	sqlKey       = `SELECT fingerprint, no FROM idempotency_keys WHERE tenant = ? AND owner = ? AND key = ?`
 	sqlInsertKey = `INSERT INTO idempotency_keys (tenant, owner, key, fingerprint, no) VALUES (?, ?, ?, ?, ?)`
 
+	sqlKeepKey = `INSERT INTO idempotency_keys (tenant, owner, key, fingerprint, no)
+		SELECT tenant, owner, ?, ?, no FROM tasks WHERE no = ? ON CONFLICT DO NOTHING`
+
 	// A step that changes neither status nor run touches no index.
 	sqlAppendLog = `UPDATE tasks SET seq = coalesce(?, seq), snapshot_seq = coalesce(?, snapshot_seq), resume = coalesce(?, resume)
 		WHERE no = ? AND fence = ? AND run_state = 2 AND seq = coalesce(?, seq)`

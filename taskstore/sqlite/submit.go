@@ -12,9 +12,24 @@ import (
 // Refusals inside this package.
 var (
 	errExists   = errors.New("task id exists")
-	errKeyUsed  = errors.New("idempotency key was used")
 	errNotEnded = errors.New("task has not ended")
 )
+
+// keyUsed is the refusal of a key that was used.
+type keyUsed struct {
+	same bool  // by the same request
+	no   int64 // of the task it belongs to
+}
+
+func (*keyUsed) Error() string { return "idempotency key was used" }
+
+// refusal is how callers know it.
+func (u *keyUsed) refusal() error {
+	if u.same {
+		return taskstore.ErrRepeated
+	}
+	return taskstore.ErrIdempotency
+}
 
 // Submit inserts the task. If the id or the key turns out to be taken, what is
 // there is read, and run again if that was asked for. When that changes or goes
@@ -37,19 +52,20 @@ func (s *Store) submit(ctx context.Context, sub taskstore.Submission) (taskstore
 	for {
 		err := s.do(op{run: func(c *conn) (refusal, err error) { return ins.write(c, s.writer) }})
 		var out taskstore.Submitted
+		var used *keyUsed
 		switch {
 		case err == nil:
 			return taskstore.Submitted{Task: sub.Task, Lease: leaseOf(sub.Task.ID, ins.no, sub.Run)}, nil
-		case errors.Is(err, errKeyUsed) && ins.key.used.fingerprint != sub.Fingerprint:
+		case errors.As(err, &used) && !used.same:
 			return out, taskstore.ErrIdempotency
-		case errors.Is(err, errKeyUsed):
-			out, err = s.existing(ctx, sub.Scope, sqlByNo, ins.key.used.no)
+		case used != nil:
+			out, err = s.existing(ctx, sub.Scope, sqlByNo, used.no)
 		case errors.Is(err, errExists) && sub.Rerun:
 			out, err = s.revise(ctx, sub, ins)
 		case errors.Is(err, errExists):
 			out, err = s.existing(ctx, sub.Scope, sqlByID, string(sub.Task.ID))
 		}
-		if errors.Is(err, taskstore.ErrNotFound) || errors.Is(err, errKeyUsed) {
+		if errors.Is(err, taskstore.ErrNotFound) || errors.As(err, &used) {
 			continue // deleted, or used by another request, just now
 		}
 		return out, err
@@ -158,20 +174,15 @@ func (i *insert) pushAgain(c *conn, t pushTask) error {
 type key struct {
 	scope            a2a.Scope
 	key, fingerprint string
-	// used is what check found when the key was used already.
-	used struct {
-		fingerprint string
-		no          int64
-	}
 }
 
+// check refuses a key that was used.
 func (k *key) check(c *conn) (refusal, err error) {
 	if k == nil {
 		return nil, nil
 	}
 	err = c.query(context.Background(), func(r row) error {
-		k.used.fingerprint, k.used.no = text(r[0]), integer(r[1])
-		refusal = errKeyUsed
+		refusal = &keyUsed{same: text(r[0]) == k.fingerprint, no: integer(r[1])}
 		return nil
 	}, sqlKey, k.scope.Tenant, k.scope.Owner, k.key)
 	return refusal, err

@@ -13,7 +13,35 @@ import (
 // Update decides on what a reader saw, outside of the writer, and writes if
 // nothing has changed since.
 func (s *Store) Update(ctx context.Context, scope a2a.Scope, id a2a.TaskID, decide func(taskstore.Stored) (taskstore.Change, error)) (taskstore.Stored, error) {
-	return s.change(ctx, change{where: sqlByScopedID, values: []any{string(id), scope.Tenant, scope.Owner}, decide: decide})
+	st, err := s.change(ctx, change{where: sqlByScopedID, values: []any{string(id), scope.Tenant, scope.Owner}, decide: decide})
+	var used *keyUsed
+	if errors.As(err, &used) {
+		return taskstore.Stored{}, used.refusal()
+	}
+	return st, err
+}
+
+// Keyed reads the task of a key.
+func (s *Store) Keyed(ctx context.Context, scope a2a.Scope, k taskstore.Key) (*a2a.Task, error) {
+	var task *a2a.Task
+	err := s.read(ctx, func(c *conn) error {
+		refusal, err := (&key{scope: scope, key: k.Key, fingerprint: k.Fingerprint}).check(c)
+		used, _ := refusal.(*keyUsed)
+		switch {
+		case err != nil:
+			return err
+		case used == nil:
+			return taskstore.ErrNotFound
+		case !used.same:
+			return taskstore.ErrIdempotency
+		}
+		task, err = loadTask(c, sqlByNo, used.no)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read key: %w", err)
+	}
+	return task, nil
 }
 
 // Claim is an Update of anybody's task that takes up its run.
@@ -133,6 +161,9 @@ func newSwap(st stored, ch change) (*swap, error) {
 	c, err := ch.decide(st.Stored)
 	if err != nil {
 		return nil, err // as it is
+	}
+	if c.Key.Key != "" {
+		ch.key = &key{scope: st.Scope, key: c.Key.Key, fingerprint: c.Key.Fingerprint}
 	}
 	if err := taskstore.CheckSequence(c.Events, st.Task.Seq); err != nil {
 		return nil, fmt.Errorf("update task: %w", err)

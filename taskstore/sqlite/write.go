@@ -106,10 +106,11 @@ type appendStep struct {
 	last     any // int64, the seq of the last event; nil without events
 	state    any // int64; nil without a status event
 	statusAt any // int64; nil without a status event
+	keys     []taskstore.Key
 }
 
 func newAppendStep(a taskstore.Append) (step appendStep, err error) {
-	step = appendStep{lease: a.Lease, run: a.Run, resume: orNull(a.Resume)}
+	step = appendStep{lease: a.Lease, run: a.Run, resume: orNull(a.Resume), keys: a.Keys}
 	if a.Run == taskstore.RunWaiting {
 		step.until = a.Until
 	}
@@ -151,6 +152,11 @@ func (a appendStep) write(c *conn) (refusal, err error) {
 	}
 	if hit == 0 {
 		return a.refusal(c)
+	}
+	for _, k := range a.keys {
+		if _, err := c.exec(sqlKeepKey, k.Key, k.Fingerprint, a.lease.Row); err != nil {
+			return nil, err
+		}
 	}
 	return nil, a.body.write(c, a.lease.Row)
 }

@@ -28,6 +28,7 @@ func Run(t *testing.T, open OpenFunc) {
 		{"Submit", submitCases()},
 		{"Rerun", rerunCases()},
 		{"Key", keyCases()},
+		{"Keyed", keyedCases()},
 		{"Append", appendCases()},
 		{"Fence", fenceCases()},
 		{"Update", updateCases()},
