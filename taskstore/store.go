@@ -241,7 +241,8 @@ type Store interface {
 	// Attempt stays if the run was queued. ErrNotFound if it is neither.
 	Claim(ctx context.Context, id a2a.TaskID, holder string, now, until time.Time) (Stored, error)
 
-	// Renew extends all leases of holder.
+	// Renew extends all leases of holder. One of which a step failed ends instead:
+	// its run can write no more, so that somebody has to take it up.
 	Renew(ctx context.Context, holder string, until time.Time) error
 
 	// Open returns the runs somebody should act on, oldest first: queued ones,

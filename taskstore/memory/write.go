@@ -213,7 +213,9 @@ func (s *Store) Renew(ctx context.Context, holder string, until time.Time) error
 	defer unlock()
 	for _, r := range s.open {
 		if r.run.State == taskstore.RunRunning && r.run.Holder == holder {
-			r.run.Until = until
+			if r.run.Until = until; r.broken {
+				r.run.Until = time.Time{}
+			}
 		}
 	}
 	return nil

@@ -39,7 +39,8 @@ const (
 		run_state = ?, holder = ?, until = ?, fence = fence + 1, attempt = ?, resume = ?
 		WHERE no = ? AND fence = ? AND seq = ? AND run_state = ? AND until = ? AND resume IS ?`
 
-	sqlRenew = `UPDATE tasks SET until = ? WHERE run_state IN (1, 2) AND run_state = 2 AND holder = ?`
+	sqlRenew    = `UPDATE tasks SET until = ? WHERE run_state IN (1, 2) AND run_state = 2 AND holder = ?`
+	sqlEndLease = `UPDATE tasks SET until = 0 WHERE no = ? AND fence = ? AND run_state = 2`
 
 	sqlDiscard        = `DELETE FROM tasks WHERE no = ? AND fence = ? AND run_state = 2`
 	sqlPrunable       = `SELECT no FROM tasks WHERE run_state = 0 AND status_at < ?` + sqlDelivered + ` ORDER BY status_at LIMIT ?`

@@ -189,6 +189,11 @@ func (s *Store) Renew(ctx context.Context, holder string, until time.Time) error
 	if err == nil {
 		err = s.do(op{run: func(c *conn) (_, err error) {
 			_, err = c.exec(sqlRenew, micros(until), holder)
+			for row, fence := range s.writer.broken {
+				if err == nil {
+					_, err = c.exec(sqlEndLease, row, fence)
+				}
+			}
 			return nil, err
 		}})
 	}

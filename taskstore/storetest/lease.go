@@ -109,6 +109,29 @@ func leaseCases() map[string]func(*fixture) {
 			f.same("run of an ended task", f.stored(alice, over.task.ID).Run, taskstore.Run{State: taskstore.RunEnded, Fence: 1, Attempt: 1})
 			mine.must(mine.step(taskstore.RunEnded, status(a2a.StateCompleted)))
 		},
+		"renew_after_a_failed_step": func(f *fixture) {
+			good, bad := f.begin(), f.begin()
+			ap := bad.next(taskstore.RunRunning, status(a2a.StateWorking))
+			ap.Events[0].Seq++ // a hole in the log
+			if err := f.append(ap); err == nil {
+				f.Fatal("append with a gap: got no error")
+			}
+			if err := f.store.Renew(context.Background(), "here", until); err != nil {
+				f.Fatal(err)
+			}
+			f.same("open runs", f.open(start), []a2a.TaskID{bad.lease.TaskID})
+			st, err := claim(f, bad.lease.TaskID, start)
+			if err != nil {
+				f.Fatal(err)
+			}
+			if err := f.store.Renew(context.Background(), "there", until); err != nil {
+				f.Fatal(err)
+			}
+			f.same("open runs of the next holder", f.open(start.Add(30*time.Minute)), []a2a.TaskID(nil))
+			next := &actor{f: f, scope: alice, task: st.Task.Clone(), lease: st.Lease}
+			next.must(next.step(taskstore.RunEnded, status(a2a.StateCompleted)))
+			good.must(good.step(taskstore.RunEnded, status(a2a.StateCompleted)))
+		},
 		"handed_back": func(f *fixture) {
 			a := f.begin()
 			ap := a.next(taskstore.RunQueued, status(a2a.StateWorking))
