@@ -9,11 +9,16 @@ import (
 
 	"github.com/skillyard/skillyard/a2a"
 	"github.com/skillyard/skillyard/skills"
+	"github.com/skillyard/skillyard/wire"
 )
 
-// kit behaves as the A2A conformance kit asks of a server under test. The kit
-// says what it wants by the prefix of the message id; where a client cannot
-// choose message ids, the prefix of the first text part counts.
+// kit behaves as the A2A conformance kits ask of a server under test. They say what
+// they want by the prefix of the message id; where a client cannot choose message
+// ids, the prefix of the first text part counts.
+//
+// For other messages the kits want opposite things: that of 1.0 a task that is
+// completed at once, that of 0.3 one that is still at work when the answer comes, to
+// be continued and canceled.
 type kit struct{ settle time.Duration }
 
 func (k kit) Run(ctx context.Context, in skills.Input, emit skills.Emit) error {
@@ -22,7 +27,7 @@ func (k kit) Run(ctx context.Context, in skills.Input, emit skills.Emit) error {
 		work, ok = k.behaviour(in.Message.Text())
 	}
 	if !ok {
-		work = k.completed
+		work = k.other
 	}
 	return work(ctx, in, emit)
 }
@@ -68,6 +73,14 @@ func (k kit) completed(_ context.Context, _ skills.Input, emit skills.Emit) erro
 	return emit(a2a.StatusEvent(a2a.StateCompleted, a2a.AgentText("", "Hello from TCK")))
 }
 
+// other is what a message does that asks for nothing in particular.
+func (k kit) other(ctx context.Context, in skills.Input, emit skills.Emit) error {
+	if in.Task != nil && in.Task.Dialect == wire.NameV03 {
+		return k.long(ctx, in, emit)
+	}
+	return k.completed(ctx, in, emit)
+}
+
 func (k kit) artifact(p a2a.Part) behaviour {
 	return func(_ context.Context, _ skills.Input, emit skills.Emit) error {
 		return completeParts(emit, []a2a.Part{p})
@@ -93,8 +106,10 @@ func (k kit) message(_ context.Context, in skills.Input, emit skills.Emit) error
 	return emit(a2a.Event{Message: m})
 }
 
+// ask asks for input. Whatever the answer is completes the task, unless it says by
+// its id that it wants to be asked once more.
 func (k kit) ask(_ context.Context, in skills.Input, emit skills.Emit) error {
-	if in.Resume != nil {
+	if in.Resume != nil && !strings.HasPrefix(in.Message.ID, "tck-input-required") {
 		return emit(a2a.StatusEvent(a2a.StateCompleted, a2a.AgentText("", "Hello from TCK")))
 	}
 	return pause(in, emit, a2a.StateInputRequired, "Please provide more input")
