@@ -56,6 +56,10 @@ type form struct {
 	// scheme of its authentication.
 	pushName   string
 	schemeName string
+	// pushID is the id of a push config that has none; "" leaves it to the engine. In
+	// 0.3 an id is for clients that want several configs; without one a client means
+	// the config of the task, which it sets again to replace it.
+	pushID string
 	// operationNames is SendRequest.OperationNamesSkill.
 	operationNames bool
 	// cancelAgain is CancelRequest.Again.

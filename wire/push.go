@@ -147,6 +147,9 @@ func (f *form) pushConfig(r *reader) (*a2a.PushConfig, error) {
 	if err := r.object(func(name []byte) error { return f.pushMember(r, c, name) }); err != nil {
 		return nil, err
 	}
+	if c.ID == "" {
+		c.ID = f.pushID
+	}
 	return c, checkPush(path+".", c)
 }
 

@@ -33,6 +33,8 @@ func TestPush_Decode(t *testing.T) {
 		{d.V03, "tasks/pushNotificationConfig/set",
 			`{"taskId":"t","pushNotificationConfig":{"id":"p","url":"https://h.example/x?y=z","token":"tok","authentication":{"schemes":["Bearer","Basic"],"credentials":"c r"}}}`,
 			a2a.PushRequest{TaskID: "t", ID: "p", Config: full}},
+		{d.V03, "tasks/pushNotificationConfig/set", `{"taskId":"t","pushNotificationConfig":{"url":"http://h"}}`,
+			a2a.PushRequest{TaskID: "t", ID: "default", Config: a2a.PushConfig{TaskID: "t", ID: "default", URL: "http://h"}}},
 		{d.V03, "tasks/pushNotificationConfig/get", `{"id":"t"}`, a2a.PushRequest{TaskID: "t"}},
 		{d.V03, "tasks/pushNotificationConfig/get", `{"id":"t","pushNotificationConfigId":"p","metadata":{}}`, a2a.PushRequest{TaskID: "t", ID: "p"}},
 		{d.V03, "tasks/pushNotificationConfig/list", `{"id":"t"}`, a2a.PushRequest{TaskID: "t"}},

@@ -22,6 +22,7 @@ func newV03() *Dialect {
 		waitValue:      true,
 		pushName:       "pushNotificationConfig",
 		schemeName:     "schemes",
+		pushID:         "default",
 		operationNames: true,
 	}
 	s := &spelling{kinds: true, user: "user", agent: "agent", state: oldState, part: appendPartV03}

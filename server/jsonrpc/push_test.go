@@ -52,7 +52,7 @@ func TestHandler_Push(t *testing.T) {
 		{"1.0", "ListTaskPushNotificationConfigs", `{"taskId":"t"}`, "list t ", `"result":{"configs":[{"id":"p-1"`},
 		{"1.0", "DeleteTaskPushNotificationConfig", `{"taskId":"t","id":"p"}`, "delete t p", `"result":null`},
 		{"1.0", "CreateTaskPushNotificationConfig", `{"taskId":"t","url":"x"}`, "", `"code":-32602`},
-		{"", "tasks/pushNotificationConfig/set", `{"taskId":"t","pushNotificationConfig":{"url":"https://h","token":"s3cret"}}`, "set t ", `"result":{"taskId":"t","pushNotificationConfig":{"id":"p-1","url":"https://h"}}`},
+		{"", "tasks/pushNotificationConfig/set", `{"taskId":"t","pushNotificationConfig":{"url":"https://h","token":"s3cret"}}`, "set t default", `"result":{"taskId":"t","pushNotificationConfig":{"id":"p-1","url":"https://h"}}`},
 		{"", "tasks/pushNotificationConfig/get", `{"id":"t"}`, "get t ", `"code":-32001`},
 		{"", "tasks/pushNotificationConfig/list", `{"id":"t"}`, "list t ", `"result":[{"taskId":"t"`},
 		{"", "tasks/pushNotificationConfig/delete", `{"id":"t","pushNotificationConfigId":"p"}`, "delete t p", `"result":null`},
