@@ -219,7 +219,8 @@ type Provider struct {
 
 // Compat chooses where the protocol's text and its clients differ.
 type Compat struct {
-	StrictVersion bool `yaml:"strict_version" env:"STRICT_VERSION"`
+	StrictVersion bool   `yaml:"strict_version" env:"STRICT_VERSION"`
+	StreamErrors  string `yaml:"stream_errors" env:"STREAM_ERRORS" validate:"oneof=event json"`
 }
 
 // Report is how weekly_report counts.

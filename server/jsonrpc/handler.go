@@ -59,6 +59,9 @@ type Options struct {
 	Push Pushes
 	// NoStreams refuses the streaming operations, as the card then declares it.
 	NoStreams bool
+	// PlainErrors answers a 1.0 request for a stream that cannot begin like any other,
+	// instead of with a stream of one event.
+	PlainErrors bool
 	// Stream are the times of streams.
 	Stream stream.Options
 	// EnterStream counts an open stream of the caller, or a status read that waits;
@@ -117,7 +120,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) *running {
 			res, view, err = h.do(r, rec, d, m, env.Params)
 		}
 	}
-	if err != nil && wantsFrame(r, m, err) {
+	if err != nil && h.wantsFrame(r, d, m, err) {
 		rec.Err = err
 		errorFrame(w, env.ID, d, err)
 		return nil

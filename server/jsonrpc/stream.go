@@ -181,7 +181,10 @@ func appendErrorFrame(b, id []byte, d *wire.Dialect, err error) []byte {
 
 // wantsFrame reports whether an error is answered as an event: the request is for
 // a stream, its client takes one, and the error is none of HTTP's own.
-func wantsFrame(r *http.Request, m wire.Method, err error) bool {
+func (h *Handler) wantsFrame(r *http.Request, d *wire.Dialect, m wire.Method, err error) bool {
+	if h.o.PlainErrors && d.Name == wire.NameV1 {
+		return false
+	}
 	if m.Op != a2a.OpStream && m.Op != a2a.OpSubscribe || Status(err) != http.StatusOK {
 		return false
 	}
