@@ -2,10 +2,12 @@ module github.com/skillyard/skillyard/interop/go
 
 go 1.26.0
 
-require github.com/a2aproject/a2a-go/v2 v2.3.1
+require (
+	github.com/a2aproject/a2a-go v0.3.15
+	github.com/a2aproject/a2a-go/v2 v2.3.1
+)
 
 require (
-	github.com/a2aproject/a2a-go v0.3.15 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	golang.org/x/mod v0.33.0 // indirect
 	golang.org/x/net v0.49.0 // indirect

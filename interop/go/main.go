@@ -45,6 +45,8 @@ func main() {
 		{name: "go-a2av0", version: a2av0.Version, base: base},
 	} {
 		s.run()
+		s.runLive()
+		s.runPush()
 		failed = failed || s.failed
 	}
 	if failed {
