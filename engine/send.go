@@ -101,7 +101,7 @@ func (e *Engine) accept(ctx context.Context, caller a2a.Caller, mount a2a.SkillI
 	case started:
 		s.Run = e.leased(taskstore.Run{})
 	case queued:
-		s.Run.State = taskstore.RunQueued
+		s.Run = taskstore.Run{State: taskstore.RunQueued, Attempt: 1}
 	}
 	r := &run{lane: l, message: req.Message, input: input, caller: caller, attempt: 1}
 	return e.submit(ctx, s, r, watch)

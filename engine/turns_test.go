@@ -206,3 +206,33 @@ func TestEngine_unanswered_pause(t *testing.T) {
 		})
 	}
 }
+
+// TestEngine_attempts: the first run of a turn is attempt 1, whether it waited for
+// a slot or not.
+func TestEngine_attempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var attempts []int
+		skill := skills.Func(func(ctx context.Context, in skills.Input, emit skills.Emit) error {
+			mu.Lock()
+			attempts = append(attempts, in.Attempt)
+			mu.Unlock()
+			return asker(ctx, in, emit)
+		})
+		r := newRig(t, nil, skills.Entry{Skill: skill, Limits: skills.Limits{Concurrency: 1}})
+		var ids []a2a.TaskID
+		for range 3 {
+			ids = append(ids, r.start("go").ID)
+		}
+		time.Sleep(10 * time.Second)
+		for _, id := range ids {
+			answer := message("a")
+			answer.TaskID, answer.Blocking = id, false
+			r.send(answer)
+		}
+		time.Sleep(10 * time.Second)
+		if got := fmt.Sprint(attempts); got != "[1 1 1 1 1 1]" {
+			t.Errorf("got attempts %s, want all first", got)
+		}
+	})
+}
