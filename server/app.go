@@ -127,7 +127,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		MaxBody:  int64(cfg.Server.MaxBodyBytes), MaxWait: cfg.Limits.Wait.For, MaxPoll: cfg.Limits.Wait.Max,
 		Allow: a.limits.allow, ExtendedCard: a.extendedCard, EnterStream: a.limits.enterStream,
 		NoStreams: !cfg.Stream.Enabled, PlainErrors: cfg.Compat.StreamErrors == "json",
-		Stream:    stream.Options{Heartbeat: cfg.Stream.Heartbeat, WriteTimeout: cfg.Stream.WriteTimeout, Retry: cfg.Stream.Retry},
+		Stream: stream.Options{Heartbeat: cfg.Stream.Heartbeat, WriteTimeout: cfg.Stream.WriteTimeout, Retry: cfg.Stream.Retry},
 	}
 	if pushes != nil {
 		rpc.Push = a.engine

@@ -73,6 +73,21 @@ func TestKit_prefixes(t *testing.T) {
 	}
 }
 
+// TestKit_other: the kits of 1.0 and 0.3 want opposite things of a message that asks
+// for nothing.
+func TestKit_other(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for dialect, want := range map[string]time.Duration{"1.0": 0, "0.3": 3 * time.Second} {
+			began := time.Now()
+			in := skills.Input{Message: skilltest.Text("hello"), Task: &a2a.Task{Dialect: dialect}}
+			err := entry(mock.Options{Mode: mock.ModeTCK, Settle: 3 * time.Second})(t).Skill.Run(t.Context(), in, func(a2a.Event) error { return nil })
+			if took := time.Since(began); err != nil || took != want {
+				t.Errorf("%s: got %v after %s, want %s", dialect, err, took, want)
+			}
+		}
+	})
+}
+
 func TestProbe_sleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
