@@ -111,6 +111,18 @@ func checkV1(t testing.TB, method string, body []byte) {
 		}
 	case "GetExtendedAgentCard":
 		m = &a2apb.AgentCard{}
+	case "CreateTaskPushNotificationConfig", "GetTaskPushNotificationConfig":
+		m = &a2apb.TaskPushNotificationConfig{}
+	case "ListTaskPushNotificationConfigs":
+		m = &a2apb.ListTaskPushNotificationConfigsResponse{}
+		if _, ok := object(t, result)["configs"].([]any); !ok {
+			t.Errorf("list of push configs without the list: %s", clip(result))
+		}
+	case "DeleteTaskPushNotificationConfig":
+		if string(result) != "null" {
+			t.Errorf("result of the deletion of a push config: got %s, want null", clip(result))
+		}
+		return
 	default:
 		t.Errorf("method %s has no result: %s", method, clip(result))
 		return
@@ -171,9 +183,22 @@ func checkV03(t testing.TB, body []byte) {
 	if strings.Contains(string(result), "TASK_STATE_") || strings.Contains(string(result), "ROLE_") {
 		t.Errorf("0.3 answer has names of 1.0: %s", clip(result))
 	}
-	v := object(t, result)
 	c := &fastA2A{t: t, raw: result}
+	if s := string(result); s == "null" || strings.HasPrefix(s, "[") {
+		// The deletion of a push config, and the list of them.
+		var list []map[string]any
+		if err := json.Unmarshal(result, &list); err != nil {
+			t.Errorf("neither null nor a list of objects: %s", clip(result))
+		}
+		for _, v := range list {
+			c.pushConfig(v)
+		}
+		return
+	}
+	v := object(t, result)
 	switch {
+	case v["pushNotificationConfig"] != nil:
+		c.pushConfig(v)
 	case v["protocolVersion"] != nil: // an agent card
 	case v["kind"] == "message":
 		c.message(v)
@@ -256,6 +281,34 @@ func (c *fastA2A) message(m map[string]any) {
 		c.errorf("role is %q", role)
 	}
 	c.parts(m)
+}
+
+// pushConfig checks a TaskPushNotificationConfig, which has nothing that the 0.3
+// schema does not have, and no secret.
+func (c *fastA2A) pushConfig(v map[string]any) {
+	c.t.Helper()
+	c.only(v, "taskId", "pushNotificationConfig")
+	c.text(v, "taskId")
+	config := members(v["pushNotificationConfig"])
+	c.only(config, "id", "url", "authentication")
+	c.text(config, "id")
+	c.text(config, "url")
+	if a, ok := config["authentication"]; ok {
+		c.only(members(a), "schemes")
+		if len(c.list(members(a), "schemes")) == 0 {
+			c.errorf("authentication is %v, want schemes", a)
+		}
+	}
+}
+
+// only complains about other members.
+func (c *fastA2A) only(o map[string]any, names ...string) {
+	c.t.Helper()
+	for name := range o {
+		if !slices.Contains(names, name) {
+			c.errorf("there is a member %s", name)
+		}
+	}
 }
 
 func (c *fastA2A) parts(o map[string]any) {
