@@ -61,7 +61,8 @@ bench-quick: ## one short round of it; the numbers are rough
 
 bench-smoke: ## that the benchmark works, not how fast anything is
 	$(say)
-	cd bench && go run . -rounds 1 -slice 300ms -warm 200ms -conns 1,32 -open 100 -db 5 -starts 2 -goals none
+	cd bench && go run . -rounds 1 -slice 300ms -warm 200ms -conns 1,32 -open 100 -idle 20,100 -fanout 50 -chunks 50,200 \
+	  -hooks 20 -db 5 -starts 2 -goals none
 
 fuzz-smoke: ## each fuzz test for FUZZTIME
 	$(say)

@@ -21,11 +21,34 @@ const (
 	fullEvery = 512
 )
 
-// conn is one kept-alive HTTP/1.1 connection that sends echo tasks. The request
-// is laid out once; a send only writes the token into it.
+// ask is one kind of request and what a good answer to it is.
+type ask struct {
+	method string
+	text   string // of the message; every mark in it becomes the token
+	// good looks at c.body quickly; whole decodes it.
+	good  func(c *conn) bool
+	whole func(c *conn) error
+}
+
+// echo asks for an echo task of A2A 1.0. pad adds that many bytes to its text.
+func echo(pad int) ask {
+	return ask{
+		method: "SendMessage", text: "hello-" + mark + strings.Repeat(".", pad),
+		good: func(c *conn) bool {
+			return bytes.Contains(c.body, []byte(completed)) && bytes.Contains(c.body, c.token[:])
+		},
+		whole: (*conn).decodeEcho,
+	}
+}
+
+const completed = `"TASK_STATE_COMPLETED"`
+
+// conn is one kept-alive HTTP/1.1 connection that sends the same request again and
+// again. The request is laid out once; a send only writes the token into it.
 type conn struct {
 	nc    net.Conn
 	r     *bufio.Reader
+	ask   ask
 	req   []byte
 	at    []int // places of the token in req
 	token [len(mark)]byte
@@ -34,17 +57,14 @@ type conn struct {
 	body  []byte
 }
 
-// dial connects. pad adds that many bytes to the text of every task.
-func dial(addr string, pad int) (*conn, error) {
+// dial connects.
+func dial(addr string, a ask) (*conn, error) {
 	nc, err := net.DialTimeout("tcp", addr, 5*time.Second)
 	if err != nil {
 		return nil, err
 	}
-	body := `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m-` + mark +
-		`","role":"ROLE_USER","parts":[{"text":"hello-` + mark + strings.Repeat(".", pad) + `"}]},"configuration":{}}}`
-	c := &conn{nc: nc, r: bufio.NewReaderSize(nc, 16<<10), n: rand.Uint64()}
-	c.req = fmt.Appendf(nil, "POST / HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nA2A-Version: 1.0\r\nContent-Length: %d\r\n\r\n%s",
-		addr, len(body), body)
+	c := &conn{nc: nc, r: bufio.NewReaderSize(nc, 16<<10), ask: a, n: rand.Uint64()}
+	c.req = request(addr, a.method, message("m-"+mark, a.text, `{}`))
 	for i := 0; ; {
 		j := bytes.Index(c.req[i:], []byte(mark))
 		if j < 0 {
@@ -55,9 +75,21 @@ func dial(addr string, pad int) (*conn, error) {
 	}
 }
 
+// message returns the params of a send.
+func message(id, text, configuration string) string {
+	return `{"message":{"messageId":"` + id + `","role":"ROLE_USER","parts":[{"text":"` + text + `"}]},"configuration":` + configuration + `}`
+}
+
+// request lays out a JSON-RPC request in HTTP.
+func request(addr, method, params string) []byte {
+	body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`
+	return fmt.Appendf(nil, "POST / HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nA2A-Version: 1.0\r\nContent-Length: %d\r\n\r\n%s",
+		addr, len(body), body)
+}
+
 func (c *conn) close() { _ = c.nc.Close() } // nothing is lost: every answer has been read
 
-// send makes one echo task and checks the answer.
+// send makes one request and checks the answer.
 func (c *conn) send() error {
 	const digits = "0123456789abcdef"
 	c.n++
@@ -67,25 +99,37 @@ func (c *conn) send() error {
 	for _, at := range c.at {
 		copy(c.req[at:], c.token[:])
 	}
-	if _, err := c.nc.Write(c.req); err != nil {
+	if err := c.exchange(c.req); err != nil {
+		return err
+	}
+	if !c.ask.good(c) {
+		return fmt.Errorf("not a good answer to %s: %s", c.token, c.body[:min(len(c.body), 600)])
+	}
+	c.sent++
+	if c.sent%fullEvery == 1 {
+		return c.ask.whole(c)
+	}
+	return nil
+}
+
+// exchange writes a request and reads its answer, which has to be a 200, into
+// c.body.
+func (c *conn) exchange(req []byte) error {
+	if _, err := c.nc.Write(req); err != nil {
 		return fmt.Errorf("write request: %w", err)
 	}
 	code, err := c.read()
 	if err != nil {
 		return fmt.Errorf("read answer: %w", err)
 	}
-	if code != 200 || !bytes.Contains(c.body, []byte("TASK_STATE_COMPLETED")) || !bytes.Contains(c.body, c.token[:]) {
-		return fmt.Errorf("not a completed echo of %s: HTTP %d %s", c.token, code, c.body[:min(len(c.body), 600)])
-	}
-	c.sent++
-	if c.sent%fullEvery == 1 {
-		return c.decode()
+	if code != 200 {
+		return fmt.Errorf("HTTP %d %s", code, c.body[:min(len(c.body), 600)])
 	}
 	return nil
 }
 
-// decode reads the whole answer and wants the text in an artifact.
-func (c *conn) decode() error {
+// decodeEcho wants the text in an artifact of the task.
+func (c *conn) decodeEcho() error {
 	var answer struct {
 		Result struct {
 			Task struct {

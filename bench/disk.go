@@ -101,7 +101,7 @@ func fill(t target, data string, size int64) error {
 		return err
 	}
 	defer p.kill()
-	conns, err := dialAll(p.addr, 128, 1000)
+	conns, err := dialAll(p.addr, 128, echo(1000))
 	if err != nil {
 		return err
 	}

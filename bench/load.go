@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -12,6 +11,7 @@ import (
 
 // load is how a slice drives a server.
 type load struct {
+	ask   ask
 	conns int
 	warm  time.Duration
 	slice time.Duration
@@ -51,7 +51,7 @@ func measure(t target, scratch string, l load) (sample, error) {
 		return sample{}, err
 	}
 	defer p.kill()
-	conns, err := dialAll(p.addr, l.conns, 0)
+	conns, err := dialAll(p.addr, l.conns, l.ask)
 	if err != nil {
 		return sample{}, err
 	}
@@ -84,24 +84,14 @@ func measure(t target, scratch string, l load) (sample, error) {
 		})
 	}
 	time.Sleep(l.warm)
-	cpu0, _, err := p.usage()
+	before, err := p.meter()
 	if err != nil {
 		return sample{}, err
 	}
-	all0, own0, err := machineUsage()
-	if err != nil {
-		return sample{}, err
-	}
-	start := time.Now()
 	phase.Store(measuring)
 	time.Sleep(l.slice)
 	phase.Store(over)
-	elapsed := time.Since(start)
-	cpu1, rss, err := p.usage()
-	if err != nil {
-		return sample{}, err
-	}
-	all1, own1, err := machineUsage()
+	used, err := p.since(before)
 	if err != nil {
 		return sample{}, err
 	}
@@ -113,22 +103,21 @@ func measure(t target, scratch string, l load) (sample, error) {
 	}
 	all := slices.Concat(latencies...)
 	slices.Sort(all)
-	others := (all1 - all0) - (own1 - own0) - (cpu1 - cpu0)
-	m := sample{Target: t.name, Conns: l.conns, Rate: l.rate, Requests: len(all), RSSMB: float64(rss) / 1024}
-	m.RPS = float64(len(all)) / elapsed.Seconds()
-	m.Others = max(0, others.Seconds()/elapsed.Seconds()/float64(runtime.NumCPU()))
+	m := sample{Target: t.name, Conns: l.conns, Rate: l.rate, Requests: len(all), RSSMB: float64(used.rssKB) / 1024}
+	m.RPS = float64(len(all)) / used.elapsed.Seconds()
+	m.Others = used.others
 	m.P50, m.P99 = quantile(all, 0.50), quantile(all, 0.99)
 	if len(all) > 0 {
-		m.CPUMicros = float64((cpu1 - cpu0).Microseconds()) / float64(len(all))
+		m.CPUMicros = float64(used.cpu.Microseconds()) / float64(len(all))
 	}
 	return m, nil
 }
 
-func dialAll(addr string, n, pad int) ([]*conn, error) {
+func dialAll(addr string, n int, a ask) ([]*conn, error) {
 	deadline := time.Now().Add(10 * time.Minute) // of a hung server, not of a request
 	conns := make([]*conn, n)
 	for i := range conns {
-		c, err := dial(addr, pad)
+		c, err := dial(addr, a)
 		if err == nil {
 			err = c.nc.SetDeadline(deadline)
 		}

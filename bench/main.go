@@ -1,6 +1,9 @@
 // Command bench measures this server against other A2A servers on the same
-// machine and in the same minutes: an echo task by the blocking SendMessage of
-// A2A 1.0, over kept-alive connections.
+// machine and in the same minutes, over kept-alive connections of A2A 1.0: an echo
+// task by the blocking SendMessage, and a task of ten chunks by SendStreamingMessage.
+// Besides that it measures what an open stream costs, what it costs to tell a
+// thousand streams of an event, how long tasks of very many chunks take, how webhooks
+// that answer fare beside some that do not, and starts.
 //
 // It drives the server with its durable store and with its memory store, two
 // peers (a2a-go and @a2a-js/sdk on express, both with their in-memory stores)
@@ -16,7 +19,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -35,6 +37,11 @@ type plan struct {
 	warm     time.Duration // before each slice, not counted
 	slice    time.Duration // length of a slice
 	openRate int           // requests per second of the open-loop slices; 0 for none
+	streams  int           // connections of the streaming slices; 0 for none
+	idle     []int         // numbers of idle streams; nil for none
+	fanOut   int           // subscribers of one task; 0 for none
+	chunks   []int         // numbers of chunks in one task; nil for none
+	hooks    int           // webhooks, some of which hang; 0 for none
 	dbMB     int           // size of the database of the cold start; 0 for none
 	starts   int           // cold starts
 	only     string        // measure these targets only
@@ -42,33 +49,38 @@ type plan struct {
 }
 
 func main() {
-	var p plan
-	conns := flag.String("conns", "1,32,256", "numbers of connections")
+	p := plan{conns: []int{1, 32, 256}, idle: []int{1000, 5000}, chunks: []int{500, 2000, 8000}}
 	flag.StringVar(&p.root, "root", "..", "the repository to build the server from")
 	flag.StringVar(&p.server, "server", "", "a skillyard that is already built, instead of building one")
 	flag.StringVar(&p.out, "out", "results", "directory for results and scratch data; its disk is the one measured")
 	flag.IntVar(&p.rounds, "rounds", 3, "interleaved rounds")
 	flag.DurationVar(&p.warm, "warm", time.Second, "uncounted time before each slice")
-	flag.DurationVar(&p.slice, "slice", 4*time.Second, "length of a slice")
+	flag.DurationVar(&p.slice, "slice", 3*time.Second, "length of a slice")
 	flag.IntVar(&p.openRate, "open", 500, "requests per second of the open-loop slices; 0 leaves them out")
+	flag.IntVar(&p.streams, "streams", 32, "connections of the streaming slices; 0 leaves them out")
+	flag.IntVar(&p.fanOut, "fanout", 1000, "subscribers of one task; 0 leaves them out")
+	flag.IntVar(&p.hooks, "hooks", 200, "webhooks, one in a hundred of which hangs; 0 leaves them out")
+	flag.Func("conns", "numbers of connections (default 1,32,256)", numbers(&p.conns))
+	flag.Func("idle", "numbers of idle streams; empty leaves them out (default 1000,5000)", numbers(&p.idle))
+	flag.Func("chunks", "numbers of chunks in one task; empty leaves them out (default 500,2000,8000)", numbers(&p.chunks))
 	flag.IntVar(&p.dbMB, "db", 240, "database size of the cold start in MB; 0 leaves it out")
 	flag.IntVar(&p.starts, "starts", 9, "cold starts")
 	flag.StringVar(&p.only, "only", "", "comma list of targets; goals that need others are left out")
 	procs := flag.Int("procs", 1, "threads of the driver")
 	goals := flag.String("goals", "fail", "what a missed goal does: fail (exit with 1), show, or none (goals are not looked at)")
 	flag.Parse()
-	for _, f := range strings.Split(*conns, ",") {
-		n, err := strconv.Atoi(f)
-		if err != nil || n < 1 {
-			fail(fmt.Errorf("read -conns: %q is not a number of connections", f))
-		}
-		p.conns = append(p.conns, n)
-	}
 	if !slices.Contains([]string{"fail", "show", "none"}, *goals) {
 		fail(fmt.Errorf("read -goals: %q is not fail, show or none", *goals))
 	}
 	p.judged = *goals != "none"
 	runtime.GOMAXPROCS(*procs)
+	files := p.fanOut
+	if n := len(p.idle); n > 0 {
+		files = max(files, p.idle[n-1])
+	}
+	if err := allowFiles(uint64(files + 1000)); err != nil {
+		fail(err)
+	}
 	met, err := run(p)
 	if err != nil {
 		fail(err)
@@ -78,82 +90,27 @@ func main() {
 	}
 }
 
+// numbers returns a flag's function that reads a rising comma list.
+func numbers(to *[]int) func(string) error {
+	return func(list string) error {
+		*to = nil
+		for f := range strings.SplitSeq(list, ",") {
+			if list == "" {
+				break
+			}
+			n, err := strconv.Atoi(f)
+			if err != nil || n < 1 || len(*to) > 0 && n <= (*to)[len(*to)-1] {
+				return fmt.Errorf("%q is not a rising list of numbers", list)
+			}
+			*to = append(*to, n)
+		}
+		return nil
+	}
+}
+
 func fail(err error) {
 	fmt.Fprintln(os.Stderr, "bench:", err)
 	os.Exit(2)
-}
-
-// run measures, prints, writes the results, and reports whether all goals that
-// could be judged were met.
-func run(p plan) (bool, error) {
-	if err := os.MkdirAll(p.out, 0o755); err != nil {
-		return false, err
-	}
-	scratch, err := os.MkdirTemp(p.out, "scratch-")
-	if err != nil {
-		return false, err
-	}
-	defer os.RemoveAll(scratch)
-	if scratch, err = filepath.Abs(scratch); err != nil {
-		return false, err
-	}
-	cleanWhenStopped(scratch)
-	progress("build the server and the peers")
-	targets, binary, err := build(p, scratch)
-	if err != nil {
-		return false, err
-	}
-	res := results{Machine: thisMachine(), Started: time.Now().UTC(), Targets: names(targets)}
-	if binary != "" {
-		info, err := os.Stat(binary)
-		if err != nil {
-			return false, err
-		}
-		res.BinaryMB = float64(info.Size()) / 1e6
-	}
-	for round := range p.rounds {
-		for _, c := range p.conns {
-			fsync, err := measureFsync(scratch)
-			if err != nil {
-				return false, err
-			}
-			res.FsyncMS = append(res.FsyncMS, fsync)
-			for i := range targets {
-				t := targets[(i+round)%len(targets)]
-				m, err := measure(t, scratch, load{conns: c, warm: p.warm, slice: p.slice})
-				if err != nil {
-					return false, fmt.Errorf("%s with %d connections: %w", t.name, c, err)
-				}
-				m.Round = round
-				res.Closed = append(res.Closed, m)
-				progress("round %d  %-12s c=%-3d %8.0f req/s  p50 %7.2f  p99 %7.2f ms  %5.0f us CPU",
-					round+1, t.name, c, m.RPS, m.P50, m.P99, m.CPUMicros)
-			}
-		}
-		for i := range targets {
-			if p.openRate == 0 {
-				break
-			}
-			t := targets[(i+round)%len(targets)]
-			m, err := measure(t, scratch, load{conns: 64, warm: p.warm, slice: p.slice, rate: p.openRate})
-			if err != nil {
-				return false, fmt.Errorf("%s at %d/s: %w", t.name, p.openRate, err)
-			}
-			m.Round = round
-			res.Open = append(res.Open, m)
-			progress("round %d  %-12s %d/s  p50 %7.2f  p99 %7.2f ms", round+1, t.name, p.openRate, m.P50, m.P99)
-		}
-	}
-	if p.dbMB > 0 {
-		if res.Cold, err = coldStarts(targets, scratch, p); err != nil {
-			return false, err
-		}
-	}
-	if p.judged {
-		res.Goals = judge(&res)
-	}
-	res.print(os.Stdout)
-	return res.met(), res.write(p.out)
 }
 
 // cleanWhenStopped removes the scratch data also when the run is interrupted; the

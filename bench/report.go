@@ -22,7 +22,12 @@ type results struct {
 	// FsyncMS are medians of an append and fsync, one for each group of slices.
 	FsyncMS []float64 `json:"fsync_ms"`
 	Closed  []sample  `json:"closed"`
+	Streams []sample  `json:"streams"`
 	Open    []sample  `json:"open"`
+	Idle    []idle    `json:"idle"`
+	FanOut  []fanOut  `json:"fan_out"`
+	Chunks  []chunked `json:"chunks"`
+	Pushes  *pushes   `json:"pushes,omitempty"`
 	Cold    *cold     `json:"cold,omitempty"`
 	Goals   []goal    `json:"goals,omitempty"`
 }
@@ -67,22 +72,12 @@ func column(samples []sample, of func(sample) float64) []float64 {
 	return out
 }
 
-// closed returns the closed-loop slices of a target, in the order of rounds.
-func (r *results) closed(name string, conns int) []sample {
+// of returns the slices of a target with that many connections, in the order of
+// rounds. conns of 0 is any number.
+func of(samples []sample, name string, conns int) []sample {
 	var out []sample
-	for _, s := range r.Closed {
-		if s.Target == name && s.Conns == conns {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// open returns the open-loop slices of a target, in the order of rounds.
-func (r *results) open(name string) []sample {
-	var out []sample
-	for _, s := range r.Open {
-		if s.Target == name {
+	for _, s := range samples {
+		if s.Target == name && (conns == 0 || s.Conns == conns) {
 			out = append(out, s)
 		}
 	}
@@ -90,8 +85,8 @@ func (r *results) open(name string) []sample {
 }
 
 // ratios returns the throughput of one target over that of another, for each round.
-func (r *results) ratios(name, than string, conns int) []float64 {
-	a, b := r.closed(name, conns), r.closed(than, conns)
+func ratios(samples []sample, name, than string, conns int) []float64 {
+	a, b := of(samples, name, conns), of(samples, than, conns)
 	var out []float64
 	for i := range min(len(a), len(b)) {
 		if b[i].RPS > 0 {
@@ -113,35 +108,12 @@ const quiet = 0.05
 func (r *results) print(w io.Writer) {
 	fmt.Fprintf(w, "\n%s, %d cores, %s, Linux %s\n", r.Machine.CPU, r.Machine.Cores, r.Machine.Go, r.Machine.Kernel)
 	fmt.Fprintf(w, "append 4 KiB + fsync: p50 %.3f ms; stripped binary: %.1f MB\n", median(r.FsyncMS), r.BinaryMB)
-	fmt.Fprintf(w, "\n%-13s %5s %9s %9s %9s %8s %8s %9s %9s %9s %8s\n",
-		"target", "conns", "req/s", "p50 ms", "p99 ms", "CPU us", "RSS MB", "x floor", "x a2a-go", "x a2a-js", "others %")
-	var conns []int
-	for _, s := range r.Closed {
-		if !slices.Contains(conns, s.Conns) {
-			conns = append(conns, s.Conns)
-		}
+	table(w, "req/s", r.Targets, r.Closed)
+	table(w, "streams/s", r.Targets, r.Streams)
+	if len(r.Open) > 0 {
+		table(w, fmt.Sprintf("at %d/s", r.Open[0].Rate), r.Targets, r.Open)
 	}
-	for _, c := range conns {
-		for _, name := range r.Targets {
-			s := r.closed(name, c)
-			fmt.Fprintf(w, "%-13s %5d %9.0f %9.3f %9.2f %8.0f %8.0f %9s %9s %9s %8.1f\n", name, c,
-				median(column(s, rpsOf)), median(column(s, p50Of)), median(column(s, p99Of)),
-				median(column(s, cpuOf)), median(column(s, rssOf)),
-				r.ratio(name, floor, c), r.ratio(name, a2aGo, c), r.ratio(name, a2aJS, c),
-				100*median(column(s, othersOf)))
-		}
-	}
-	for i, name := range r.Targets {
-		s := r.open(name)
-		if len(s) == 0 {
-			break
-		}
-		if i == 0 {
-			fmt.Fprintf(w, "\nopen loop, %d/s\n", s[0].Rate)
-		}
-		fmt.Fprintf(w, "%-13s %5d %9.0f %9.3f %9.2f\n", name, s[0].Conns,
-			median(column(s, rpsOf)), median(column(s, p50Of)), median(column(s, p99Of)))
-	}
+	r.printMore(w)
 	if r.Cold != nil {
 		fmt.Fprintf(w, "\ncold start with a database of %.0f MB: %.1f ms (slowest %.1f) of %d starts; a2a-go %.1f ms; floor %.1f ms\n",
 			r.Cold.DatabaseMB, median(r.Cold.Ours), slices.Max(r.Cold.Ours), len(r.Cold.Ours),
@@ -159,16 +131,65 @@ func (r *results) print(w io.Writer) {
 		if g.AtMost {
 			sign = "<="
 		}
-		fmt.Fprintf(w, "%s %-50s %8.2f %s %s %.2f\n", word, g.Name, g.Got, g.Unit, sign, g.Want)
+		fmt.Fprintf(w, "%s %-55s %8.2f %s %s %.2f\n", word, g.Name, g.Got, g.Unit, sign, g.Want)
 	}
 }
 
-func (r *results) ratio(name, than string, conns int) string {
-	ratios := r.ratios(name, than, conns)
-	if len(ratios) == 0 {
-		return "-"
+// table writes one line for each target and number of connections.
+func table(w io.Writer, unit string, targets []string, samples []sample) {
+	if len(samples) == 0 {
+		return
 	}
-	return fmt.Sprintf("%.2f", median(ratios))
+	fmt.Fprintf(w, "\n%-13s %5s %9s %9s %9s %8s %8s %9s %9s %9s %8s\n",
+		"target", "conns", unit, "p50 ms", "p99 ms", "CPU us", "RSS MB", "x floor", "x a2a-go", "x a2a-js", "others %")
+	var conns []int
+	for _, s := range samples {
+		if !slices.Contains(conns, s.Conns) {
+			conns = append(conns, s.Conns)
+		}
+	}
+	for _, c := range conns {
+		for _, name := range targets {
+			s := of(samples, name, c)
+			against := func(than string) string {
+				all := ratios(samples, name, than, c)
+				if len(all) == 0 {
+					return "-"
+				}
+				return fmt.Sprintf("%.2f", median(all))
+			}
+			fmt.Fprintf(w, "%-13s %5d %9.0f %9.3f %9.2f %8.0f %8.0f %9s %9s %9s %8.1f\n", name, c,
+				median(column(s, rpsOf)), median(column(s, p50Of)), median(column(s, p99Of)),
+				median(column(s, cpuOf)), median(column(s, rssOf)),
+				against(floor), against(a2aGo), against(a2aJS), 100*median(column(s, othersOf)))
+		}
+	}
+}
+
+// printMore writes what was measured once.
+func (r *results) printMore(w io.Writer) {
+	for i, m := range r.Idle {
+		if i == 0 {
+			fmt.Fprintf(w, "\n%-13s %9s %9s\n", "target", "idle", "KB each")
+		}
+		fmt.Fprintf(w, "%-13s %9d %9.1f\n", m.Target, m.Streams, m.KB)
+	}
+	for i, m := range r.FanOut {
+		if i == 0 {
+			fmt.Fprintf(w, "\n%-13s %9s %9s %9s %8s\n", "target", "readers", "CPU us", "spread ms", "RSS MB")
+		}
+		fmt.Fprintf(w, "%-13s %9d %9.1f %9.1f %8.0f\n", m.Target, m.Subscribers, m.CPUMicros, m.Spread, m.RSSMB)
+	}
+	for i, m := range r.Chunks {
+		if i == 0 {
+			fmt.Fprintf(w, "\n%-13s %9s %9s %9s\n", "target", "chunks", "ms", "us each")
+		}
+		fmt.Fprintf(w, "%-13s %9d %9.1f %9.1f\n", m.Target, m.Chunks, m.MS, m.perChunk())
+	}
+	if p := r.Pushes; p != nil {
+		fmt.Fprintf(w, "\n%d webhooks, %d of them hang: %d ends told to the others, p50 %.1f ms, p99 %.1f ms, slowest %.1f ms\n",
+			p.Receivers, p.Hanging, p.Tasks, p.P50, p.P99, p.Max)
+	}
 }
 
 // write stores the results under dir, in a file named after the time.

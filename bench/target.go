@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -206,68 +204,4 @@ func (p *process) tail() string {
 		return ""
 	}
 	return string(b[max(0, len(b)-2000):])
-}
-
-// usage returns the CPU time the process has used and its resident memory.
-func (p *process) usage() (cpu time.Duration, rssKB int, err error) {
-	dir := fmt.Sprintf("/proc/%d/", p.cmd.Process.Pid)
-	b, err := os.ReadFile(dir + "stat")
-	if err != nil {
-		return 0, 0, err
-	}
-	// The name in parentheses may hold spaces; utime and stime are the 12th and
-	// 13th fields after it.
-	fields := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
-	if len(fields) < 13 {
-		return 0, 0, errors.New("read " + dir + "stat: too short")
-	}
-	if cpu, err = sumTicks(fields[11:13]); err != nil {
-		return 0, 0, err
-	}
-	b, err = os.ReadFile(dir + "status")
-	if err != nil {
-		return 0, 0, err
-	}
-	for line := range strings.Lines(string(b)) {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			rssKB, err = strconv.Atoi(strings.Fields(rest)[0])
-		}
-	}
-	return cpu, rssKB, err
-}
-
-// machineUsage returns the CPU time used by all processes (time stolen from this
-// machine by its host included) and by this one.
-func machineUsage() (all, own time.Duration, err error) {
-	b, err := os.ReadFile("/proc/stat")
-	if err != nil {
-		return 0, 0, err
-	}
-	// cpu user nice system idle iowait irq softirq steal …
-	line, _, _ := strings.Cut(string(b), "\n")
-	fields := strings.Fields(line)
-	if len(fields) < 9 {
-		return 0, 0, errors.New("read /proc/stat: too short")
-	}
-	if all, err = sumTicks([]string{fields[1], fields[2], fields[3], fields[8]}); err != nil {
-		return 0, 0, err
-	}
-	var r syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		return 0, 0, err
-	}
-	return all, time.Duration(r.Utime.Nano() + r.Stime.Nano()), nil
-}
-
-// sumTicks adds numbers of ticks of 10 ms, the unit of /proc.
-func sumTicks(fields []string) (time.Duration, error) {
-	var sum time.Duration
-	for _, f := range fields {
-		ticks, err := strconv.Atoi(f)
-		if err != nil {
-			return 0, err
-		}
-		sum += time.Duration(ticks) * 10 * time.Millisecond
-	}
-	return sum, nil
 }

@@ -1,7 +1,11 @@
 // An echo agent on @a2a-js/sdk 1.3.0 and express, with its in-memory store:
-// a task of the usual life (submitted, working, one artifact, completed).
+// a task of the usual life (submitted, working, one artifact, completed). The texts
+// "@burst N", "@chunks N MS" and "@hang" do as those of the server it is measured
+// against: N chunks of one artifact at once, or MS milliseconds apart, or nothing
+// until the process ends.
 
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { AgentCard, Artifact, TaskState } from "@a2a-js/sdk";
 import { AgentEvent, DefaultRequestHandler, InMemoryTaskStore } from "@a2a-js/sdk/server";
 import { UserBuilder, jsonRpcHandler } from "@a2a-js/sdk/server/express";
@@ -13,7 +17,7 @@ const card = AgentCard.fromJSON({
   name: "echo",
   description: "Echoes a text.",
   version: "1.0.0",
-  capabilities: {},
+  capabilities: { streaming: true },
   defaultInputModes: ["text/plain"],
   defaultOutputModes: ["text/plain"],
   skills: [{ id: "echo", name: "echo", description: "Echoes a text.", tags: ["echo"] }],
@@ -36,8 +40,21 @@ const executor = {
       }),
     );
     bus.publish(update(TaskState.TASK_STATE_WORKING));
-    const artifact = Artifact.fromJSON({ artifactId: randomUUID(), name: "echo", parts: [{ text }] });
-    bus.publish(AgentEvent.artifactUpdate({ taskId, contextId, artifact, append: false, lastChunk: true, metadata: undefined }));
+    const artifactId = randomUUID();
+    const chunk = (value, append, lastChunk) => {
+      const artifact = Artifact.fromJSON({ artifactId, name: "echo", parts: [{ text: value }] });
+      bus.publish(AgentEvent.artifactUpdate({ taskId, contextId, artifact, append, lastChunk, metadata: undefined }));
+    };
+    const [command, n, gap] = text.split(" ");
+    if (command === "@hang") await new Promise(() => {});
+    if (command === "@burst" || command === "@chunks") {
+      for (let i = 0; i < Number(n); i++) {
+        if (i > 0 && command === "@chunks") await sleep(Number(gap));
+        chunk("xxxxxxxxxxxxxxxx", i > 0, i === Number(n) - 1);
+      }
+    } else {
+      chunk(text, false, true);
+    }
     bus.publish(update(TaskState.TASK_STATE_COMPLETED));
     bus.finished();
   },
