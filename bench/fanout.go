@@ -47,7 +47,7 @@ func measureFanOut(t target, scratch string, n int, length time.Duration) (fanOu
 	if err != nil {
 		return out, err
 	}
-	conns, err := subscribeAll(p.addr, task, n)
+	conns, err := openStreams(p.addr, subscription(p.addr, task), n)
 	if err != nil {
 		return out, err
 	}

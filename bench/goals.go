@@ -73,10 +73,12 @@ func live(r *results, add func(name string, got, want float64, atMost bool, unit
 		if m.Target != oursDurable {
 			continue
 		}
-		name := "memory of an idle stream, " + itoa(m.Streams) + " open"
-		add(name, m.KB, memory, true, "KB")
+		name := "memory of " + itoa(m.Streams) + " idle streams of " + m.tasks()
+		if !m.Own {
+			add(name, m.KB, memory, true, "KB")
+		}
 		for _, o := range r.Idle {
-			if o.Target == a2aGo && o.Streams == m.Streams {
+			if o.Target == a2aGo && o.Streams == m.Streams && o.Own == m.Own {
 				add(name+", against "+a2aGo, m.KB/o.KB, peer, true, "x")
 			}
 		}

@@ -1,27 +1,43 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 )
 
-// idle is what open streams of one task cost while it has no events.
+// idle is what open streams cost while nothing happens.
 type idle struct {
 	Target  string `json:"target"`
 	Streams int    `json:"streams"`
+	// Own tells that each stream is of a task of its own, which runs; otherwise all
+	// are of one task.
+	Own bool `json:"own_task"`
 	// KB is the growth of the server's resident memory per stream.
 	KB float64 `json:"kb_per_stream"`
 }
 
-// idleFirst is how many streams are open already when the growth is counted: what
-// the first ones cost is not the streams'.
-const idleFirst = 10
+func (m idle) tasks() string {
+	if m.Own {
+		return "a task each"
+	}
+	return "one task"
+}
 
-// measureIdle opens streams of one task, in steps of the sorted counts, and reads
-// the memory after each, for which it waits as long as patience.
-func measureIdle(t target, scratch string, counts []int, patience time.Duration) ([]idle, error) {
+// What the first of everything costs is not the streams': so a server has done
+// idleWarm tasks on each of a few connections, and has idleFirst streams, when the
+// growth begins to count.
+const (
+	idleWarm  = 50
+	idleFirst = 10
+)
+
+// measureIdle opens streams, in steps of the sorted counts, and reads the memory
+// after each, for which it waits as long as patience.
+func measureIdle(t target, scratch string, counts []int, own bool, patience time.Duration) ([]idle, error) {
 	data := filepath.Join(scratch, "data")
 	defer os.RemoveAll(data)
 	p, err := t.start(data)
@@ -29,11 +45,18 @@ func measureIdle(t target, scratch string, counts []int, patience time.Duration)
 		return nil, err
 	}
 	defer p.kill()
-	task, err := begin(p.addr, "@hang")
-	if err != nil {
+	if err := warmUp(p.addr); err != nil {
 		return nil, err
 	}
-	open, err := subscribeAll(p.addr, task, idleFirst)
+	req := request(p.addr, "SendStreamingMessage", message("m-1", "@hang", `{}`))
+	if !own {
+		task, err := begin(p.addr, "@hang")
+		if err != nil {
+			return nil, err
+		}
+		req = subscription(p.addr, task)
+	}
+	open, err := openStreams(p.addr, req, idleFirst)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +67,7 @@ func measureIdle(t target, scratch string, counts []int, patience time.Duration)
 	}
 	var out []idle
 	for _, n := range counts {
-		more, err := subscribeAll(p.addr, task, n-(len(open)-idleFirst))
+		more, err := openStreams(p.addr, req, n-(len(open)-idleFirst))
 		if err != nil {
 			return nil, err
 		}
@@ -53,9 +76,28 @@ func measureIdle(t target, scratch string, counts []int, patience time.Duration)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, idle{Target: t.name, Streams: n, KB: float64(after-before) / float64(n)})
+		out = append(out, idle{Target: t.name, Streams: n, Own: own, KB: float64(after-before) / float64(n)})
 	}
 	return out, nil
+}
+
+func warmUp(addr string) error {
+	conns, err := dialAll(addr, 8, echo(0))
+	if err != nil {
+		return err
+	}
+	defer closeAll(conns)
+	errs := make([]error, len(conns))
+	var wg sync.WaitGroup
+	for i, c := range conns {
+		wg.Go(func() {
+			for n := 0; n < idleWarm && errs[i] == nil; n++ {
+				errs[i] = c.send()
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
 }
 
 // settled returns the resident memory when it does not change any more, or when

@@ -170,9 +170,9 @@ func table(w io.Writer, unit string, targets []string, samples []sample) {
 func (r *results) printMore(w io.Writer) {
 	for i, m := range r.Idle {
 		if i == 0 {
-			fmt.Fprintf(w, "\n%-13s %9s %9s\n", "target", "idle", "KB each")
+			fmt.Fprintf(w, "\n%-13s %9s %-12s %9s\n", "target", "idle", "streams of", "KB each")
 		}
-		fmt.Fprintf(w, "%-13s %9d %9.1f\n", m.Target, m.Streams, m.KB)
+		fmt.Fprintf(w, "%-13s %9d %-12s %9.1f\n", m.Target, m.Streams, m.tasks(), m.KB)
 	}
 	for i, m := range r.FanOut {
 		if i == 0 {

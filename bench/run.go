@@ -108,19 +108,22 @@ func (s *session) slices(round int, to *[]sample, l load, unit string) error {
 	return nil
 }
 
-// idleStreams measures the memory of open streams.
+// idleStreams measures the memory of open streams: of one task, and of a task each.
 func (s *session) idleStreams() error {
-	for _, t := range s.targets {
-		if len(s.idle) == 0 || t.name == oursMemory { // its streams are those of the durable server
-			continue
-		}
-		got, err := measureIdle(t, s.scratch, s.idle, s.slice)
-		if err != nil {
-			return fmt.Errorf("%s with idle streams: %w", t.name, err)
-		}
-		s.res.Idle = append(s.res.Idle, got...)
-		for _, m := range got {
-			progress("%-12s %5d idle streams  %6.1f KB each", t.name, m.Streams, m.KB)
+	for _, own := range []bool{false, true} {
+		for _, t := range s.targets {
+			skip := t.name == oursMemory || own && t.name == floor // the streams of the durable one; no tasks
+			if len(s.idle) == 0 || skip {
+				continue
+			}
+			got, err := measureIdle(t, s.scratch, s.idle, own, s.slice)
+			if err != nil {
+				return fmt.Errorf("%s with idle streams: %w", t.name, err)
+			}
+			s.res.Idle = append(s.res.Idle, got...)
+			for _, m := range got {
+				progress("%-12s %5d idle streams of %s  %6.1f KB each", t.name, m.Streams, m.tasks(), m.KB)
+			}
 		}
 	}
 	return nil

@@ -91,13 +91,17 @@ func begin(addr, text string) (string, error) {
 	return answer.Result.Task.ID, nil
 }
 
-// subscribeAll opens n streams of one task, each up to its first event.
-func subscribeAll(addr, task string, n int) ([]net.Conn, error) {
-	req := request(addr, "SubscribeToTask", `{"id":"`+task+`"}`)
+// subscription returns the request for a stream of a task.
+func subscription(addr, task string) []byte {
+	return request(addr, "SubscribeToTask", `{"id":"`+task+`"}`)
+}
+
+// openStreams opens n streams with the same request, each up to its first event.
+func openStreams(addr string, req []byte, n int) ([]net.Conn, error) {
 	conns := make([]net.Conn, 0, n)
 	buf := make([]byte, 64<<10)
 	for range n {
-		nc, err := subscribe(addr, req, buf)
+		nc, err := openStream(addr, req, buf)
 		if err != nil {
 			hangUp(conns)
 			return nil, fmt.Errorf("stream %d: %w", len(conns)+1, err)
@@ -107,7 +111,7 @@ func subscribeAll(addr, task string, n int) ([]net.Conn, error) {
 	return conns, nil
 }
 
-func subscribe(addr string, req, buf []byte) (net.Conn, error) {
+func openStream(addr string, req, buf []byte) (net.Conn, error) {
 	nc, err := net.DialTimeout("tcp", addr, 5*time.Second)
 	if err != nil {
 		return nil, err
