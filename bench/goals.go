@@ -78,7 +78,7 @@ func live(r *results, add func(name string, got, want float64, atMost bool, unit
 			add(name, m.KB, memory, true, "KB")
 		}
 		for _, o := range r.Idle {
-			if o.Target == a2aGo && o.Streams == m.Streams && o.Own == m.Own {
+			if o.Target == a2aGo && o.Streams == m.Streams && o.Own == m.Own && o.KB > 0 {
 				add(name+", against "+a2aGo, m.KB/o.KB, peer, true, "x")
 			}
 		}

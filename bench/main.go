@@ -54,7 +54,7 @@ func main() {
 	flag.StringVar(&p.server, "server", "", "a skillyard that is already built, instead of building one")
 	flag.StringVar(&p.out, "out", "results", "directory for results and scratch data; its disk is the one measured")
 	flag.IntVar(&p.rounds, "rounds", 3, "interleaved rounds")
-	flag.DurationVar(&p.warm, "warm", time.Second, "uncounted time before each slice")
+	flag.DurationVar(&p.warm, "warm", 750*time.Millisecond, "uncounted time before each slice")
 	flag.DurationVar(&p.slice, "slice", 3*time.Second, "length of a slice")
 	flag.IntVar(&p.openRate, "open", 500, "requests per second of the open-loop slices; 0 leaves them out")
 	flag.IntVar(&p.streams, "streams", 32, "connections of the streaming slices; 0 leaves them out")
