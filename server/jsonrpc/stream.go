@@ -99,7 +99,8 @@ type running struct {
 
 func (s *running) serve(ctx context.Context) {
 	defer s.close()
-	if err := s.stream.Serve(ctx); err != nil {
+	// A client may leave a stream whenever it likes.
+	if err := s.stream.Serve(ctx); err != nil && ctx.Err() == nil {
 		s.rec.Err = err
 	}
 }
