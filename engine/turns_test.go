@@ -233,8 +233,6 @@ func TestEngine_attempts(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		mu.Lock()
 		defer mu.Unlock()
-		mu.Lock()
-		defer mu.Unlock()
 		if got := fmt.Sprint(attempts); got != "[1 1 1 1 1 1]" {
 			t.Errorf("got attempts %s, want all first", got)
 		}
