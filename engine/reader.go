@@ -11,7 +11,7 @@ import (
 // the log at once.
 const (
 	readBuffer = 256
-	readBatch  = 32
+	readBatch  = 64
 )
 
 // Entry is an event as readers get it. Entries are shared between readers.

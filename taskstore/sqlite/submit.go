@@ -109,7 +109,7 @@ func (s *Store) revise(ctx context.Context, sub taskstore.Submission, ins *inser
 // insert is the first step of a new task.
 type insert struct {
 	sub  taskstore.Submission
-	body body
+	body *body
 	key  *key     // nil without one
 	push *newPush // nil without one
 	no   int64    // set by write

@@ -152,7 +152,7 @@ func (s *Store) loadStored(ctx context.Context, where string, values ...any) (st
 type swap struct {
 	before stored
 	after  taskstore.Stored
-	body   body
+	body   *body
 	key    *key
 	then   func(*conn, pushTask) error
 }

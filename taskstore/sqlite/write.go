@@ -22,33 +22,51 @@ func (s *Store) do(o op) error {
 	return <-outcome
 }
 
+// rowEvents is the most events of one row of the log. A reader that is behind reads
+// a row at a time, so a row must not be much more than it asks for, however many
+// events were committed together.
+const rowEvents = 64
+
 // body is what a step writes beside the task's row.
 type body struct {
-	last     int64  // seq of the last event
-	events   []byte // encoded; nil for no events
-	snapshot []byte // encoded; nil to leave the stored one
+	last     int64     // seq of the last event
+	rows     []logRow  // nil for no events
+	one      [1]logRow // what rows stands on if it is one, as it nearly always is
+	snapshot []byte    // encoded; nil to leave the stored one
 }
 
-func encode(events []a2a.Event, last int64, snapshot *a2a.Task) (b body, err error) {
-	b.last = last
+// logRow is a row of the log.
+type logRow struct {
+	last   int64  // seq of its last event
+	events []byte // encoded
+}
+
+func encode(events []a2a.Event, last int64, snapshot *a2a.Task) (*body, error) {
+	b := &body{last: last}
 	if last > maxSeq {
-		return body{}, fmt.Errorf("the task's log is full: %d events", last)
+		return nil, fmt.Errorf("the task's log is full: %d events", last)
 	}
-	if len(events) > 0 {
-		if b.events, err = taskstore.EncodeEvents(events); err != nil {
-			return body{}, err
+	b.rows = b.one[:0]
+	for len(events) > 0 {
+		n := min(len(events), rowEvents)
+		encoded, err := taskstore.EncodeEvents(events[:n])
+		if err != nil {
+			return nil, err
 		}
+		b.rows = append(b.rows, logRow{last: last - int64(len(events)-n), events: encoded})
+		events = events[n:]
 	}
 	if snapshot != nil && last >= snapshotFrom {
+		var err error
 		if b.snapshot, err = taskstore.EncodeTask(snapshot); err != nil {
-			return body{}, err
+			return nil, err
 		}
 	}
 	return b, nil
 }
 
 // snapshotSeq is the value for the column of that name, nil to leave it.
-func (b body) snapshotSeq() any {
+func (b *body) snapshotSeq() any {
 	if b.snapshot == nil {
 		return nil
 	}
@@ -56,16 +74,16 @@ func (b body) snapshotSeq() any {
 }
 
 // snapshotSeqOr0 is the same for a new row.
-func (b body) snapshotSeqOr0() int64 {
+func (b *body) snapshotSeqOr0() int64 {
 	if b.snapshot == nil {
 		return 0
 	}
 	return b.last
 }
 
-func (b body) write(c *conn, no int64) error {
-	if b.events != nil {
-		if _, err := c.exec(sqlInsertEvents, eventsKey(no, b.last), b.events); err != nil {
+func (b *body) write(c *conn, no int64) error {
+	for _, r := range b.rows {
+		if _, err := c.exec(sqlInsertEvents, eventsKey(no, r.last), r.events); err != nil {
 			return err
 		}
 	}
@@ -100,7 +118,7 @@ type appendStep struct {
 	lease    taskstore.Lease
 	run      taskstore.RunState
 	until    time.Time // of a wait
-	body     body
+	body     *body
 	resume   any // []byte or nil
 	prev     any // int64, the seq of the event before; nil without events
 	last     any // int64, the seq of the last event; nil without events

@@ -324,3 +324,50 @@ func TestPrune_LeavesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestAppend_many_events: what is committed together is not one row, since a reader
+// that is behind reads a row at a time.
+func TestAppend_many_events(t *testing.T) {
+	s, c := openInternal(t)
+	sub := mustSubmit(t, s, "t")
+	const n = 300
+	a := taskstore.Append{Lease: sub.Lease, Run: taskstore.RunRunning, Task: sub.Task}
+	at := a2a.Now()
+	for i := range int64(n) {
+		a.Events = append(a.Events, a2a.Event{Seq: sub.Task.Seq + 1 + i, At: at, Message: &a2a.Message{ID: fmt.Sprint(i), Role: a2a.RoleUser}})
+	}
+	if err := appendNow(s, a); err != nil {
+		t.Fatal(err)
+	}
+	rows, largest := 0, 0
+	err := c.query(context.Background(), func(r row) error {
+		events, err := taskstore.DecodeEvents(blob(r[0]))
+		rows, largest = rows+1, max(largest, len(events))
+		return err
+	}, `SELECT body FROM events`)
+	if err != nil || largest > rowEvents || rows != 1+(n+rowEvents-1)/rowEvents {
+		t.Errorf("got %d rows of up to %d events, %v", rows, largest, err)
+	}
+	// Read back in pieces of any size, from anywhere.
+	for _, limit := range []int{1, 7, 64, 100, 1000} {
+		var seq int64
+		for {
+			events, err := s.Events(context.Background(), scope, "t", seq, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(events) == 0 {
+				break
+			}
+			for _, e := range events {
+				if e.Seq != seq+1 {
+					t.Fatalf("limit %d: got event %d after %d", limit, e.Seq, seq)
+				}
+				seq = e.Seq
+			}
+		}
+		if seq != sub.Task.Seq+n {
+			t.Errorf("limit %d: read up to %d, want %d", limit, seq, sub.Task.Seq+n)
+		}
+	}
+}
