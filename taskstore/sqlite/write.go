@@ -128,7 +128,7 @@ type appendStep struct {
 }
 
 func newAppendStep(a taskstore.Append) (step appendStep, err error) {
-	step = appendStep{lease: a.Lease, run: a.Run, resume: orNull(a.Resume), keys: a.Keys}
+	step = appendStep{lease: a.Lease, run: a.Run, resume: orNull(a.Resume), keys: a.Keys, body: &body{}}
 	if a.Run == taskstore.RunWaiting {
 		step.until = a.Until
 	}
