@@ -60,6 +60,7 @@ type App struct {
 	card     *agentcard.Server
 	http     *http.Server
 	listener net.Listener
+	silent   silent
 	stopping atomic.Bool
 	// teardown holds what to release, in the order of acquisition.
 	teardown []func() error
@@ -138,6 +139,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		ReadHeaderTimeout: cfg.Server.ReadHeaderTimeout,
 		ReadTimeout:       cfg.Server.ReadTimeout,
 		IdleTimeout:       cfg.Server.IdleTimeout,
+		ConnState:         a.silent.note,
 		ErrorLog:          stdLog(o.Log),
 	}
 	return a, nil
@@ -170,7 +172,7 @@ func (a *App) Run(ctx context.Context) error {
 func (a *App) Close() error { return a.release() }
 
 // answerTime is how long requests that were let go at the end of the shutdown time
-// may take to be answered.
+// may take to be answered, and then deliveries that are under way.
 const answerTime = 2 * time.Second
 
 func (a *App) stop() error {
@@ -185,7 +187,11 @@ func (a *App) stop() error {
 	// it does, at the latest when the time is over. Then they still need a moment to
 	// be answered.
 	stopped := make(chan error, 1)
-	go func() { stopped <- a.engine.Stop(ctx) }()
+	go func() {
+		err := a.engine.Stop(ctx)
+		a.silent.close()
+		stopped <- err
+	}()
 	answers, cancelAnswers := context.WithTimeout(context.Background(), a.cfg.Server.ShutdownTimeout+answerTime)
 	defer cancelAnswers()
 	err := a.http.Shutdown(answers)
@@ -199,7 +205,9 @@ func (a *App) stop() error {
 	}
 	if a.push != nil {
 		// What is under way may end; what is due is delivered by the next start.
-		if perr := a.push.Stop(answers); perr != nil {
+		deliveries, cancelDeliveries := context.WithTimeout(context.Background(), answerTime)
+		defer cancelDeliveries()
+		if perr := a.push.Stop(deliveries); perr != nil {
 			a.log.Warn().Err(perr).Msg("stop deliveries")
 		}
 	}

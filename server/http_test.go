@@ -224,6 +224,25 @@ func TestHTTP_LongCall(t *testing.T) {
 	}
 }
 
+// TestHTTP_SilentConnection: a connection on which nothing was said does not hold up a
+// stop.
+func TestHTTP_SilentConnection(t *testing.T) {
+	c := probe(t)
+	for range 3 {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(c.URL, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close() //nolint:errcheck // a test
+	}
+	c.done("@echo x", "") // by now they have been accepted
+	began := time.Now()
+	c.Stop()
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("the server took %s to stop", took)
+	}
+}
+
 // TestHTTP_ClientLeaves: the task of a client that is gone runs on.
 func TestHTTP_ClientLeaves(t *testing.T) {
 	c := probe(t)
