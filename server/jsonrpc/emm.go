@@ -58,7 +58,7 @@ func (h *Handler) StatusStream(id func(*http.Request) a2a.TaskID) http.Handler {
 		defer reader.Close()
 		rec.Saw(t)
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // where it is not supported there is none
-		rec.Err = h.statusStream(w, r, d, reader, t).Serve(r.Context())
+		rec.Err = fault(r.Context(), h.statusStream(w, r, d, reader, t).Serve(r.Context()))
 	})
 }
 

@@ -3,7 +3,9 @@ package jsonrpc
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 
@@ -99,10 +101,16 @@ type running struct {
 
 func (s *running) serve(ctx context.Context) {
 	defer s.close()
-	// A client may leave a stream whenever it likes.
-	if err := s.stream.Serve(ctx); err != nil && ctx.Err() == nil {
-		s.rec.Err = err
+	s.rec.Err = fault(ctx, s.stream.Serve(ctx))
+}
+
+// fault returns the error of a stream if it is one: a client may leave whenever it
+// likes. One that does not keep up has not left, though its request is over too.
+func fault(ctx context.Context, err error) error {
+	if ctx.Err() != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil
 	}
+	return err
 }
 
 func (s *running) close() {
