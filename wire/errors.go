@@ -17,6 +17,8 @@ type errorRow struct {
 	code    a2a.Code
 	number  int
 	reason  string // of the ErrorInfo
+	http    int    // status of a REST answer (A2A 1.0.1 §5.4)
+	rpc     string // name of the google.rpc.Code
 	message string // when the error brings none
 }
 
@@ -25,33 +27,36 @@ type errorRow struct {
 // ours start at -32050. The numbers for missing and insufficient credentials are
 // those the Go SDK uses, which lie outside of the reserved range.
 var errorTable = [...]errorRow{
-	{a2a.CodeParse, -32700, "PARSE_ERROR", "Invalid JSON payload"},
-	{a2a.CodeInvalidRequest, -32600, "INVALID_REQUEST", "Request payload validation error"},
-	{a2a.CodeMethodNotFound, -32601, "METHOD_NOT_FOUND", "Method not found"},
-	{a2a.CodeInvalidParams, -32602, "INVALID_PARAMS", "Invalid parameters"},
+	{a2a.CodeParse, -32700, "PARSE_ERROR", 400, "INVALID_ARGUMENT", "Invalid JSON payload"},
+	{a2a.CodeInvalidRequest, -32600, "INVALID_REQUEST", 400, "INVALID_ARGUMENT", "Request payload validation error"},
+	{a2a.CodeMethodNotFound, -32601, "METHOD_NOT_FOUND", 404, "UNIMPLEMENTED", "Method not found"},
+	{a2a.CodeInvalidParams, -32602, "INVALID_PARAMS", 400, "INVALID_ARGUMENT", "Invalid parameters"},
 
-	{a2a.CodeTaskNotFound, -32001, "TASK_NOT_FOUND", "Task not found"},
-	{a2a.CodeTaskNotCancelable, -32002, "TASK_NOT_CANCELABLE", "Task cannot be canceled"},
-	{a2a.CodePushNotSupported, -32003, "PUSH_NOTIFICATION_NOT_SUPPORTED", "Push Notification is not supported"},
-	{a2a.CodeUnsupportedOperation, -32004, "UNSUPPORTED_OPERATION", "This operation is not supported"},
-	{a2a.CodeContentTypeNotSupported, -32005, "CONTENT_TYPE_NOT_SUPPORTED", "Incompatible content types"},
-	{a2a.CodeInvalidAgentResponse, -32006, "INVALID_AGENT_RESPONSE", "Invalid agent response"},
-	{a2a.CodeExtendedCardNotConfigured, -32007, "EXTENDED_AGENT_CARD_NOT_CONFIGURED", "Extended Agent Card not configured"},
-	{a2a.CodeExtensionRequired, -32008, "EXTENSION_SUPPORT_REQUIRED", "Extension support required"},
-	{a2a.CodeVersionNotSupported, -32009, "VERSION_NOT_SUPPORTED", "A2A version not supported"},
+	{a2a.CodeTaskNotFound, -32001, "TASK_NOT_FOUND", 404, "NOT_FOUND", "Task not found"},
+	{a2a.CodeTaskNotCancelable, -32002, "TASK_NOT_CANCELABLE", 400, "FAILED_PRECONDITION", "Task cannot be canceled"},
+	{a2a.CodePushNotSupported, -32003, "PUSH_NOTIFICATION_NOT_SUPPORTED", 400, "FAILED_PRECONDITION", "Push Notification is not supported"},
+	{a2a.CodeUnsupportedOperation, -32004, "UNSUPPORTED_OPERATION", 400, "FAILED_PRECONDITION", "This operation is not supported"},
+	{a2a.CodeContentTypeNotSupported, -32005, "CONTENT_TYPE_NOT_SUPPORTED", 400, "INVALID_ARGUMENT", "Incompatible content types"},
+	{a2a.CodeInvalidAgentResponse, -32006, "INVALID_AGENT_RESPONSE", 500, "INTERNAL", "Invalid agent response"},
+	{a2a.CodeExtendedCardNotConfigured, -32007, "EXTENDED_AGENT_CARD_NOT_CONFIGURED", 400, "FAILED_PRECONDITION", "Extended Agent Card not configured"},
+	{a2a.CodeExtensionRequired, -32008, "EXTENSION_SUPPORT_REQUIRED", 400, "FAILED_PRECONDITION", "Extension support required"},
+	{a2a.CodeVersionNotSupported, -32009, "VERSION_NOT_SUPPORTED", 400, "FAILED_PRECONDITION", "A2A version not supported"},
 
-	{a2a.CodeTaskIDConflict, -32602, "TASK_ID_CONFLICT", "The task id is taken"},
-	{a2a.CodeIdempotencyConflict, -32602, "IDEMPOTENCY_CONFLICT", "The idempotency key was used for another request"},
+	{a2a.CodeUnsupportedMediaType, -32005, "CONTENT_TYPE_NOT_SUPPORTED", 415, "INVALID_ARGUMENT", "Unsupported media type"},
+	{a2a.CodeMethodNotAllowed, -32601, "METHOD_NOT_ALLOWED", 405, "UNIMPLEMENTED", "Method not allowed"},
 
-	{a2a.CodeQueueFull, -32050, "QUEUE_FULL", "The queue is full"},
-	{a2a.CodeRateLimited, -32051, "RATE_LIMITED", "Too many requests"},
-	{a2a.CodeTooLarge, -32052, "TOO_LARGE", "The request is too large"},
-	{a2a.CodeUnavailable, -32053, "UNAVAILABLE", "The server is not available"},
-	{a2a.CodeUnauthenticated, -31401, "UNAUTHENTICATED", "Authentication is required"},
-	{a2a.CodeForbidden, -31403, "FORBIDDEN", "Permission denied"},
+	{a2a.CodeTaskIDConflict, -32602, "TASK_ID_CONFLICT", 409, "ALREADY_EXISTS", "The task id is taken"},
+	{a2a.CodeIdempotencyConflict, -32602, "IDEMPOTENCY_CONFLICT", 422, "INVALID_ARGUMENT", "The idempotency key was used for another request"},
+
+	{a2a.CodeQueueFull, -32050, "QUEUE_FULL", 429, "RESOURCE_EXHAUSTED", "The queue is full"},
+	{a2a.CodeRateLimited, -32051, "RATE_LIMITED", 429, "RESOURCE_EXHAUSTED", "Too many requests"},
+	{a2a.CodeTooLarge, -32052, "TOO_LARGE", 413, "RESOURCE_EXHAUSTED", "The request is too large"},
+	{a2a.CodeUnavailable, -32053, "UNAVAILABLE", 503, "UNAVAILABLE", "The server is not available"},
+	{a2a.CodeUnauthenticated, -31401, "UNAUTHENTICATED", 401, "UNAUTHENTICATED", "Authentication is required"},
+	{a2a.CodeForbidden, -31403, "FORBIDDEN", 403, "PERMISSION_DENIED", "Permission denied"},
 
 	// The last row stands for every code that is not listed.
-	{a2a.CodeInternal, -32603, "INTERNAL_ERROR", "Internal error"},
+	{a2a.CodeInternal, -32603, "INTERNAL_ERROR", 500, "INTERNAL", "Internal error"},
 }
 
 func rowOf(code a2a.Code) *errorRow {
@@ -62,6 +67,10 @@ func rowOf(code a2a.Code) *errorRow {
 	}
 	return &errorTable[len(errorTable)-1]
 }
+
+// HTTPStatus is the HTTP status that a REST answer with an error of the code has
+// (A2A 1.0.1 §5.4).
+func HTTPStatus(code a2a.Code) int { return rowOf(code).http }
 
 // appendErrorHead appends the error object up to its message.
 func appendErrorHead(b []byte, number int, message, fallback string) []byte {
@@ -79,7 +88,7 @@ func appendErrorHead(b []byte, number int, message, fallback string) []byte {
 func appendErrorV1(b []byte, e *a2a.Error) []byte {
 	row := rowOf(e.Code)
 	b = appendErrorHead(b, row.number, e.Message, row.message)
-	return append(appendDetails(b, row, e), '}')
+	return append(appendDetails(b, "data", row, e), '}')
 }
 
 // appendErrorV03 writes an error as 0.3 has it: the same numbers and, since its
@@ -100,7 +109,7 @@ func appendErrorV03(b []byte, e *a2a.Error) []byte {
 	default:
 		b = appendErrorHead(b, row.number, e.Message, row.message)
 	}
-	return append(appendDetails(b, row, e), '}')
+	return append(appendDetails(b, "data", row, e), '}')
 }
 
 // appendErrorEMM writes an error for EMM clients: data is an object with the
@@ -132,9 +141,9 @@ func appendErrorEMM(b []byte, e *a2a.Error) []byte {
 	return append(b, "}}"...)
 }
 
-// appendDetails appends the data member: a list of google.rpc detail objects.
-func appendDetails(b []byte, row *errorRow, e *a2a.Error) []byte {
-	b = append(b, `,"data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"`...)
+// appendDetails appends the member with the list of google.rpc detail objects.
+func appendDetails(b []byte, member string, row *errorRow, e *a2a.Error) []byte {
+	b = append(key(b, member), `[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"`...)
 	b = append(b, row.reason...)
 	b = append(b, `","domain":"`+errorDomain+`"`...)
 	if len(e.Details) > 0 {

@@ -8,15 +8,25 @@ import (
 // functions are pure, and what they append depends on the event alone, so the
 // bytes can be shared by all readers of a task.
 type StreamForm struct {
+	// Name is the form's own: readers whose forms have the same share the bytes.
+	Name string
 	// Snapshot appends the first frame's result: the task as it is.
 	Snapshot func(b []byte, t *a2a.Task, view a2a.View) []byte
 	// Event appends a later frame's result. t names the task (only its id and
 	// context are read). It returns b as it was for events that the dialect does
 	// not show.
 	Event func(b []byte, t *a2a.Task, ev *a2a.Event) []byte
+	// Folds says that Event needs the whole task, as it is after the event.
+	Folds bool
+	// Artifact appends a result that shows the i-th artifact of the task. It is set
+	// where the snapshot has no artifacts: a subscription then begins with them.
+	Artifact func(b []byte, t *a2a.Task, i int) []byte
 	// Ends reports whether a stream of the operation (Stream or Subscribe) is over
 	// when the task has reached the state.
 	Ends func(op a2a.Op, s a2a.State) bool
+	// Ended says that a subscription to an ended task shows it once more; otherwise
+	// it is refused.
+	Ended bool
 	// NotFound appends the result that stands for an unknown task; nil if that is an
 	// error.
 	NotFound func(b []byte, id a2a.TaskID) []byte
@@ -28,6 +38,7 @@ type StreamForm struct {
 // A subscription closes at a terminal state only.
 func (s *spelling) streamV1() *StreamForm {
 	return &StreamForm{
+		Name: NameV1,
 		Snapshot: func(b []byte, t *a2a.Task, view a2a.View) []byte {
 			b = append(b, `{"task":`...)
 			return append(s.taskV1(b, t, view, false), '}')
@@ -62,6 +73,8 @@ func (s *spelling) streamV1() *StreamForm {
 func (s *spelling) streamV03() *StreamForm {
 	ends := func(_ a2a.Op, state a2a.State) bool { return state.Settled() }
 	return &StreamForm{
+		Name:     NameV03,
+		Ended:    true,
 		Snapshot: s.taskV03,
 		Event: func(b []byte, t *a2a.Task, ev *a2a.Event) []byte {
 			switch {
@@ -111,8 +124,7 @@ func (s *spelling) eventArtifact(b []byte, c *a2a.ArtifactChunk) []byte {
 }
 
 // streamEMM is the stream form of EMM clients: on every change of state the whole
-// task, with its id and its status beside it. Event needs the task as it is after
-// the event.
+// task, with its id and its status beside it.
 func streamEMM() *StreamForm {
 	frame := func(b []byte, t *a2a.Task, view a2a.View) []byte {
 		b = append(b, '{')
@@ -122,6 +134,8 @@ func streamEMM() *StreamForm {
 		return append(b, '}')
 	}
 	return &StreamForm{
+		Name:     NameEMM,
+		Folds:    true,
 		Snapshot: frame,
 		Event: func(b []byte, t *a2a.Task, ev *a2a.Event) []byte {
 			if ev.Status == nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/skillyard/skillyard/a2a"
 	"github.com/skillyard/skillyard/server/access"
+	"github.com/skillyard/skillyard/server/binding"
 	"github.com/skillyard/skillyard/wire"
 )
 
@@ -41,11 +42,11 @@ func (p *pushes) DeletePush(_ context.Context, _ a2a.Caller, q *a2a.PushRequest)
 
 func TestHandler_Push(t *testing.T) {
 	p := &pushes{}
-	h := New(Options{
+	h := New(binding.New(binding.Options{
 		Dialects: wire.New(wire.Options{}), MaxBody: 1 << 20, Push: p,
 		MaxWait: func(string) time.Duration { return 0 },
 		Allow:   func(http.ResponseWriter, *http.Request, bool) error { return nil },
-	})
+	}))
 	for _, tc := range []struct{ version, method, params, called, answer string }{
 		{"1.0", "CreateTaskPushNotificationConfig", `{"taskId":"t","url":"https://h","token":"s3cret"}`, "set t ", `"result":{"id":"p-1","taskId":"t","url":"https://h"}`},
 		{"1.0", "GetTaskPushNotificationConfig", `{"taskId":"t","id":"p"}`, "get t p", `"code":-32001`},
