@@ -21,7 +21,7 @@ func TestCases(t *testing.T) {
 }
 
 func allCases() []bugCase {
-	return slices.Concat(cardCases(), dialectCases(), envelopeCases(), inputCases(), endingCases(), cancelCases(), turnCases(), ownerCases(), pagingCases(), pushCases(), guardCases(), frameCases(), streamCases(), pressureCases())
+	return slices.Concat(cardCases(), dialectCases(), envelopeCases(), inputCases(), endingCases(), cancelCases(), turnCases(), ownerCases(), pagingCases(), pushCases(), guardCases(), frameCases(), streamCases(), pressureCases(), restCases())
 }
 
 // covered are the cases that tests of this package show which have more to show.
@@ -49,8 +49,6 @@ var elsewhere = map[string]string{
 	"B-040": "client only: id of an answer",
 	"B-041": "client only: version of an answer",
 	"B-046": "needs a skill that fails with a typed error in the middle of a stream",
-	"B-052": "needs the REST binding",
-	"B-053": "needs the REST binding",
 	"B-097": "gateway only: finish reasons of language models",
 	"B-067": "client and gateway only: comments and empty events in a stream",
 	"B-071": "client and gateway only: characters that are cut by a read",

@@ -240,21 +240,5 @@ func envelopeCases() []bugCase {
 			wantCode(t, c.v1("GetExtendedAgentCard", `{}`), -32004)
 			wantCode(t, c.v03("agent/getAuthenticatedExtendedCard", `{}`), -32004, -32007)
 		}},
-		{"B-050", "no_REST_binding", func(t *testing.T) {
-			c := probe(t)
-			if card := string(c.Do("GET", cardPath, "").Body); strings.Contains(card, "HTTP+JSON") {
-				t.Errorf("the card declares a binding that is not there: %s", card)
-			}
-			for _, path := range []string{"/tasks/none", "/v1/tasks/none", "/extendedAgentCard"} {
-				if a := c.Do("GET", path, "", alice, v10); a.Status != http.StatusNotFound || a.Get("detail") == nil {
-					t.Errorf("GET %s: got HTTP %d %s, want a 404 in JSON", path, a.Status, clip(a.Body))
-				}
-			}
-			for _, path := range []string{"/message:send", "/tasks/none:cancel"} {
-				if a := c.Do("POST", path, "", alice, v10); a.Status != http.StatusNotFound || a.Get("detail") == nil {
-					t.Errorf("POST %s: got HTTP %d %s, want a 404 in JSON", path, a.Status, clip(a.Body))
-				}
-			}
-		}},
 	}
 }

@@ -131,6 +131,14 @@ func (a *App) authenticate(next http.Handler) http.Handler {
 	})
 }
 
+// speak has errors of the middleware answered by refuse.
+func speak(refuse func(http.ResponseWriter, *http.Request, *a2a.Error), next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		access.From(r.Context()).Refuse = refuse
+		next.ServeHTTP(w, r)
+	})
+}
+
 // mount records the skill of the path.
 func mount(next http.Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {

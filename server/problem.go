@@ -27,6 +27,10 @@ func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", `Bearer realm="skillyard"`)
 	}
+	if rec.Refuse != nil {
+		rec.Refuse(w, r, e)
+		return
+	}
 	if e.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/go-chi/cors"
 
 	"github.com/skillyard/skillyard/a2a"
+	"github.com/skillyard/skillyard/server/rest"
 )
 
 // routes is every route of the server, in one place.
@@ -29,7 +30,7 @@ func (a *App) routes() http.Handler {
 	if origins := a.cfg.Server.CORSOrigins; len(origins) > 0 {
 		r.Use(cors.Handler(cors.Options{
 			AllowedOrigins: origins,
-			AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost},
+			AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete},
 			AllowedHeaders: []string{
 				"Authorization", "X-API-Key", "Content-Type", "A2A-Version", "A2A-Extensions",
 				"Idempotency-Key", "Prefer", "Last-Event-ID", "traceparent", "X-Request-Id",
@@ -65,11 +66,17 @@ func (a *App) routes() http.Handler {
 		r.Post(path, mount(rpc))
 	}
 
+	// The REST binding has routes of its own, which chi's patterns cannot tell apart.
+	for base, depth := range map[string]int{"/rest": 1, "/skills/{skill}/rest": 3} {
+		h := rest.New(a.binding, depth)
+		r.Handle(base+"/*", mount(speak(h.Refuse, a.authenticate(h))))
+	}
+
 	card := http.Handler(a.card)
 	if a.cfg.Auth.ProtectCard {
 		card = a.authenticate(card)
 	}
-	for _, base := range []string{"", "/api", "/api/a2a", "/api/a2a/tasks", "/skills/{skill}"} {
+	for _, base := range []string{"", "/api", "/api/a2a", "/api/a2a/tasks", "/skills/{skill}", "/rest", "/skills/{skill}/rest"} {
 		for _, name := range []string{"agent-card.json", "agent.json"} {
 			read(base+"/.well-known/"+name, mount(card))
 		}

@@ -96,6 +96,12 @@ func checkV1(t testing.TB, method string, body []byte) {
 		checkError(t, failure)
 		return
 	}
+	checkResultV1(t, method, result)
+}
+
+// checkResultV1 decodes a result of 1.0, which is a whole answer in REST.
+func checkResultV1(t testing.TB, method string, result []byte) {
+	t.Helper()
 	var m proto.Message
 	switch method {
 	case "SendMessage":
@@ -123,6 +129,8 @@ func checkV1(t testing.TB, method string, body []byte) {
 			t.Errorf("result of the deletion of a push config: got %s, want null", clip(result))
 		}
 		return
+	case "SendStreamingMessage", "SubscribeToTask":
+		m = &a2apb.StreamResponse{}
 	default:
 		t.Errorf("method %s has no result: %s", method, clip(result))
 		return

@@ -45,6 +45,9 @@ type form struct {
 	dialect string
 	// snake accepts member names in snake_case.
 	snake bool
+	// oldProto reads ProtoJSON of the older package a2a.v1 too: content for parts,
+	// pushNotification, and zero for absent.
+	oldProto bool
 	// role checks the role of a message from a client.
 	role func(*reader) (present bool, err error)
 	part func(*reader) (a2a.Part, bool, error)
@@ -137,6 +140,11 @@ func (f *form) message(r *reader, req *a2a.SendRequest, h *hints) error {
 			for _, id := range ids {
 				m.ReferenceTaskIDs = append(m.ReferenceTaskIDs, a2a.TaskID(id))
 			}
+		case "content":
+			if !f.oldProto {
+				return r.skip()
+			}
+			m.Parts, err = r.parts(f.part)
 		default:
 			err = r.skip()
 		}
@@ -156,9 +164,11 @@ func (f *form) message(r *reader, req *a2a.SendRequest, h *hints) error {
 	return nil
 }
 
-// configuration reads the configuration of a send.
+// configuration reads the configuration of a send. In the older ProtoJSON a client
+// that does not block cannot say so: false is left out.
 func (f *form) configuration(r *reader, req *a2a.SendRequest, h *hints) error {
-	req.Blocking, req.Push, req.AcceptedOutputModes, req.View = true, nil, nil, a2a.View{}
+	absent := !f.oldProto || r.d.PeekKind() == 'n'
+	req.Blocking, req.Push, req.AcceptedOutputModes, req.View = absent, nil, nil, a2a.View{}
 	h[hintConfigSkillID], h[hintConfigSnakeSkillID] = nil, nil
 	return r.members(func(written, name []byte) (err error) {
 		switch string(written) {
@@ -173,18 +183,32 @@ func (f *form) configuration(r *reader, req *a2a.SendRequest, h *hints) error {
 		case "acceptedOutputModes":
 			req.AcceptedOutputModes, err = r.strings()
 		case "historyLength":
-			err = r.historyLength(&req.View)
+			err = f.historyLength(r, &req.View)
 		case f.waitName:
 			var wait, present bool
 			wait, present, err = r.boolean()
-			req.Blocking = !present || wait == f.waitValue
+			req.Blocking = !present && absent || present && wait == f.waitValue
 		case f.pushName:
+			req.Push, err = f.pushConfig(r)
+		case "pushNotification":
+			if !f.oldProto {
+				return r.skip()
+			}
 			req.Push, err = f.pushConfig(r)
 		default:
 			err = r.skip()
 		}
 		return err
 	})
+}
+
+// historyLength reads the historyLength member into the view.
+func (f *form) historyLength(r *reader, view *a2a.View) error {
+	err := r.historyLength(view)
+	if f.oldProto && view.HistoryLength != nil && *view.HistoryLength == 0 {
+		view.HistoryLength = nil
+	}
+	return err
 }
 
 // get decodes the params of a get or a subscribe.
@@ -217,7 +241,7 @@ func (f *form) taskID(params []byte, lim Limits, view *a2a.View) (a2a.TaskID, er
 		case string(name) == "id":
 			id, err = r.id()
 		case string(name) == "historyLength" && view != nil:
-			err = r.historyLength(view)
+			err = f.historyLength(r, view)
 		default:
 			err = r.skip()
 		}

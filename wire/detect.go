@@ -29,7 +29,7 @@ const supportedVersions = NameV03 + ", " + NameV1
 func (d *Dialects) Detect(method, version string) (*Dialect, Method, *a2a.Error) {
 	v, ok := parseVersion(version)
 	if !ok {
-		return d.V1, Method{}, versionNotSupported(version)
+		return d.V1, Method{}, versionNotSupported(version, supportedVersions)
 	}
 	x := d.methods[method]
 	switch {
@@ -40,7 +40,7 @@ func (d *Dialects) Detect(method, version string) (*Dialect, Method, *a2a.Error)
 		x == d.V1 && v == "" && !d.strict:
 		return x, x.Methods[method], nil
 	case x == d.V1 && v == "":
-		return d.V1, Method{}, versionNotSupported(version)
+		return d.V1, Method{}, versionNotSupported(version, supportedVersions)
 	}
 	x = d.V1
 	if v == NameV03 || v == "" && strings.Contains(method, "/") {
@@ -65,14 +65,14 @@ func (d *Dialects) methodsOf(version string) []string {
 	return names
 }
 
-func versionNotSupported(version string) *a2a.Error {
+func versionNotSupported(version, supported string) *a2a.Error {
 	if len(version) > 32 {
 		version = version[:32]
 	}
 	return &a2a.Error{
 		Code:    a2a.CodeVersionNotSupported,
-		Message: "A2A version " + strconv.QuoteToASCII(version) + " is not supported; supported versions: " + supportedVersions,
-		Details: map[string]string{"supportedVersions": supportedVersions},
+		Message: "A2A version " + strconv.QuoteToASCII(version) + " is not supported; supported versions: " + supported,
+		Details: map[string]string{"supportedVersions": supported},
 	}
 }
 

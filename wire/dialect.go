@@ -32,9 +32,10 @@ const (
 type Dialect struct {
 	// Name is NameEMM, NameV03 or NameV1.
 	Name string
-	// Methods maps a JSON-RPC method name to its form.
+	// Methods maps a method name to its form.
 	Methods map[string]Method
-	// AppendError appends the JSON-RPC error object for e: code, message, data.
+	// AppendError appends the JSON-RPC error object for e: code, message, data. For
+	// REST it is the whole body of the answer.
 	AppendError func(b []byte, e *a2a.Error) []byte
 	// Stream is how the dialect shows a task's events.
 	Stream *StreamForm
@@ -110,6 +111,9 @@ type Options struct {
 // immutable and safe for concurrent use.
 type Dialects struct {
 	EMM, V03, V1 *Dialect
+	// RestV03 and RestV1 are the forms of 0.3 and 1.0 without JSON-RPC. Their methods
+	// are named like the operations, and their errors are whole bodies.
+	RestV03, RestV1 *Dialect
 
 	strict  bool
 	methods map[string]*Dialect
@@ -118,6 +122,7 @@ type Dialects struct {
 // New returns the dialects.
 func New(opts Options) *Dialects {
 	d := &Dialects{EMM: newEMM(), V03: newV03(), V1: newV1(), strict: opts.StrictVersion}
+	d.RestV03, d.RestV1 = newRestV03(d.V03), newRestV1(d.V1)
 	d.methods = make(map[string]*Dialect)
 	for _, x := range d.All() {
 		for name := range x.Methods {
@@ -127,7 +132,7 @@ func New(opts Options) *Dialects {
 	return d
 }
 
-// All returns the dialects, the newest version last.
+// All returns the dialects of JSON-RPC, the newest version last.
 func (d *Dialects) All() []*Dialect { return []*Dialect{d.EMM, d.V03, d.V1} }
 
 // ByName returns the dialect of that name, or nil.

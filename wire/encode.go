@@ -140,7 +140,9 @@ func appendTaskMetadata(b []byte, t *a2a.Task) []byte {
 // spelling is what differs between 0.3 and 1.0 in tasks and messages.
 type spelling struct {
 	// kinds puts a kind member into every object that has one in 0.3.
-	kinds       bool
+	kinds bool
+	// oldProto is ProtoJSON of the older package a2a.v1.
+	oldProto    bool
 	user, agent string
 	state       func(a2a.State) string
 	part        func([]byte, *a2a.Part) []byte
@@ -161,7 +163,11 @@ func (s *spelling) message(b []byte, m *a2a.Message, context a2a.ContextID, task
 		role = s.user
 	}
 	b = stringMember(b, "role", role)
-	b = s.parts(b, m.Parts)
+	if s.oldProto {
+		b = s.parts(key(b, "content"), m.Parts)
+	} else {
+		b = s.parts(key(b, "parts"), m.Parts)
+	}
 	if code != "" && lookup(m.Metadata, "code") == nil {
 		b = openObject(key(b, "metadata"), m.Metadata)
 		b = append(stringMember(b, "code", string(code)), '}')
@@ -169,12 +175,14 @@ func (s *spelling) message(b []byte, m *a2a.Message, context a2a.ContextID, task
 		b = rawMember(b, "metadata", m.Metadata)
 	}
 	b = stringsMember(b, "extensions", m.Extensions)
-	b = stringsMember(b, "referenceTaskIds", m.ReferenceTaskIDs)
+	if !s.oldProto { // strict clients of it know no such member
+		b = stringsMember(b, "referenceTaskIds", m.ReferenceTaskIDs)
+	}
 	return append(b, '}')
 }
 
 func (s *spelling) parts(b []byte, parts []a2a.Part) []byte {
-	b = append(key(b, "parts"), '[')
+	b = append(b, '[')
 	for i := range parts {
 		b = s.part(element(b), &parts[i])
 	}
@@ -186,7 +194,7 @@ func (s *spelling) artifact(b []byte, a *a2a.Artifact) []byte {
 	b = stringMember(b, "artifactId", a.ID)
 	b = optionalMember(b, "name", a.Name)
 	b = optionalMember(b, "description", a.Description)
-	b = s.parts(b, a.Parts)
+	b = s.parts(key(b, "parts"), a.Parts)
 	if len(a.Metadata) > 0 {
 		b = rawMember(b, "metadata", a.Metadata)
 	}

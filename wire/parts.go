@@ -87,11 +87,18 @@ func (r *reader) partV1() (a2a.Part, bool, error) {
 // partV03 reads a part of 0.3, by its kind, by the type of the drafts, or by the
 // one content member it has.
 func (r *reader) partV03() (a2a.Part, bool, error) {
+	p, _, err := r.partOld()
+	unwrapData(&p)
+	return p, true, err
+}
+
+// partOld reads a part of 0.3 and returns the kind that it says it is of.
+func (r *reader) partOld() (p a2a.Part, kind string, err error) {
 	if err := r.wantObject(); err != nil {
-		return a2a.Part{}, false, err
+		return p, "", err
 	}
 	var m partMembers
-	err := r.object(func(name []byte) (err error) {
+	err = r.object(func(name []byte) (err error) {
 		switch string(name) {
 		case "kind", "type":
 			err = r.partKind(&m)
@@ -111,18 +118,16 @@ func (r *reader) partV03() (a2a.Part, bool, error) {
 		return err
 	})
 	if err != nil {
-		return a2a.Part{}, false, err
+		return p, "", err
 	}
 	switch {
 	case m.kind != "" && m.kind != "text" && m.kind != "file" && m.kind != "data":
-		return a2a.Part{}, false, r.invalid("must be of kind text, file or data")
+		return p, "", r.invalid("must be of kind text, file or data")
 	case m.hasFile && !m.hasRaw && !m.hasURL, m.contents() != 1,
 		m.kind == "text" && !m.hasText, m.kind == "data" && !m.hasData, m.kind == "file" && !m.hasFile:
-		return a2a.Part{}, false, r.invalid("must have the content of its kind, and no other: text, file with bytes or uri, or data")
+		return p, "", r.invalid("must have the content of its kind, and no other: text, file with bytes or uri, or data")
 	}
-	p := m.part()
-	unwrapData(&p)
-	return p, true, nil
+	return m.part(), m.kind, nil
 }
 
 // partKind reads the kind of a part; an empty one does not undo another.
@@ -139,9 +144,9 @@ func (r *reader) file(m *partMembers) error {
 	m.hasFile, m.hasRaw, m.hasURL = r.d.PeekKind() == '{', false, false
 	return r.object(func(name []byte) (err error) {
 		switch string(name) {
-		case "bytes":
+		case "bytes", "fileWithBytes":
 			m.raw, m.hasRaw, err = r.base64()
-		case "uri":
+		case "uri", "fileWithUri":
 			m.url, m.hasURL, err = r.text()
 		case "name":
 			m.filename, _, err = r.text()

@@ -25,7 +25,7 @@ type PushForm struct {
 // pushV1 is the form of A2A 1.0 (§4.3.3): a StreamResponse for each change of the
 // status and each piece of output.
 func (s *spelling) pushV1() *PushForm {
-	stream := s.streamV1()
+	stream := s.streamProto(NameV1)
 	return &PushForm{
 		ContentType: "application/a2a+json",
 		Event: func(b []byte, t *a2a.Task, ev *a2a.Event) []byte {
@@ -299,14 +299,19 @@ func appendPushV1(b []byte, c *a2a.PushConfig) []byte {
 func appendPushV03(b []byte, c *a2a.PushConfig) []byte {
 	b = append(b, '{')
 	b = stringMember(b, "taskId", string(c.TaskID))
-	b = append(key(b, "pushNotificationConfig"), '{')
+	return append(appendPushConfigV03(key(b, "pushNotificationConfig"), c), '}')
+}
+
+// appendPushConfigV03 appends a PushNotificationConfig, without its secrets.
+func appendPushConfigV03(b []byte, c *a2a.PushConfig) []byte {
+	b = append(b, '{')
 	b = stringMember(b, "id", c.ID)
 	b = stringMember(b, "url", c.URL)
 	if c.Scheme != "" {
 		b = append(key(b, "authentication"), '{')
 		b = append(stringsMember(b, "schemes", []string{c.Scheme}), '}')
 	}
-	return append(b, "}}"...)
+	return append(b, '}')
 }
 
 // appendPushListV1 appends a ListTaskPushNotificationConfigsResponse. There is

@@ -32,13 +32,20 @@ type StreamForm struct {
 	NotFound func(b []byte, id a2a.TaskID) []byte
 }
 
-// streamV1 is the stream form of A2A 1.0 (§3.1.2, §3.1.6, §4.2.3): a StreamResponse
+// streamProto is the stream form of A2A 1.0 (§3.1.2, §3.1.6, §4.2.3): a StreamResponse
 // with exactly one member. The stream of a send closes when the task is terminal
 // or asks for input; it stays open while the task waits for authorisation (§7.6.1).
 // A subscription closes at a terminal state only.
-func (s *spelling) streamV1() *StreamForm {
+//
+// That of the older ProtoJSON has the same members, and ends like any of 0.3.
+func (s *spelling) streamProto(name string) *StreamForm {
+	ends := endsV1
+	if s.oldProto {
+		ends = endsV03
+	}
 	return &StreamForm{
-		Name: NameV1,
+		Name:  name,
+		Ended: s.oldProto,
 		Snapshot: func(b []byte, t *a2a.Task, view a2a.View) []byte {
 			b = append(b, `{"task":`...)
 			return append(s.taskV1(b, t, view, false), '}')
@@ -52,6 +59,9 @@ func (s *spelling) streamV1() *StreamForm {
 				b = append(b, `{"statusUpdate":{`...)
 				b = s.eventHead(b, t)
 				b = s.eventStatus(b, t, ev)
+				if s.oldProto {
+					b = boolMember(b, "final", ends("", ev.Status.State))
+				}
 			case ev.Artifact != nil:
 				b = append(b, `{"artifactUpdate":{`...)
 				b = s.eventHead(b, t)
@@ -61,17 +71,20 @@ func (s *spelling) streamV1() *StreamForm {
 			}
 			return append(b, "}}"...)
 		},
-		Ends: func(op a2a.Op, state a2a.State) bool {
-			return state.Terminal() || op == a2a.OpStream && state == a2a.StateInputRequired
-		},
+		Ends: ends,
 	}
 }
+
+func endsV1(op a2a.Op, state a2a.State) bool {
+	return state.Terminal() || op == a2a.OpStream && state == a2a.StateInputRequired
+}
+
+func endsV03(_ a2a.Op, state a2a.State) bool { return state.Settled() }
 
 // streamV03 is the stream form of A2A 0.3: the bare objects with their kind. final
 // tells clients to stop reading, so it comes with every state at which the server
 // closes: the terminal ones and the pauses.
 func (s *spelling) streamV03() *StreamForm {
-	ends := func(_ a2a.Op, state a2a.State) bool { return state.Settled() }
 	return &StreamForm{
 		Name:     NameV03,
 		Ended:    true,
@@ -84,7 +97,7 @@ func (s *spelling) streamV03() *StreamForm {
 				b = append(b, `{"kind":"status-update"`...)
 				b = s.eventHead(b, t)
 				b = s.eventStatus(b, t, ev)
-				b = boolMember(b, "final", ends("", ev.Status.State))
+				b = boolMember(b, "final", endsV03("", ev.Status.State))
 			case ev.Artifact != nil:
 				b = append(b, `{"kind":"artifact-update"`...)
 				b = s.eventHead(b, t)
@@ -94,7 +107,7 @@ func (s *spelling) streamV03() *StreamForm {
 			}
 			return append(b, '}')
 		},
-		Ends: ends,
+		Ends: endsV03,
 	}
 }
 

@@ -54,7 +54,7 @@ func newV1() *Dialect {
 			"SendMessage":                      {Op: a2a.OpSend, Decode: f.send, Append: s.sendV1},
 			"SendStreamingMessage":             {Op: a2a.OpStream, Decode: f.send},
 			"GetTask":                          {Op: a2a.OpGet, Decode: f.get, Append: task},
-			"ListTasks":                        {Op: a2a.OpList, Decode: decodeListV1, Append: s.listV1},
+			"ListTasks":                        {Op: a2a.OpList, Decode: f.list, Append: s.listV1},
 			"CancelTask":                       {Op: a2a.OpCancel, Decode: f.cancel, Append: task},
 			"SubscribeToTask":                  {Op: a2a.OpSubscribe, Decode: f.get},
 			"CreateTaskPushNotificationConfig": {Op: a2a.OpSetPush, Decode: f.setPushV1, Append: config},
@@ -64,13 +64,17 @@ func newV1() *Dialect {
 			"GetExtendedAgentCard":             {Op: a2a.OpExtendedCard, Decode: decodeNothing},
 		},
 		AppendError: appendErrorV1,
-		Stream:      s.streamV1(),
+		Stream:      s.streamProto(NameV1),
 		Push:        s.pushV1(),
 	}
 }
 
-// roleV1 reads the role of a message from a client: the user's, by name or number.
-func roleV1(r *reader) (bool, error) {
+// roleV1 reads the role of a message from a client.
+func roleV1(r *reader) (bool, error) { return r.roleProto("ROLE_USER") }
+
+// roleProto reads the role of a message from a client: the user's, by name, number
+// or other name.
+func (r *reader) roleProto(other string) (bool, error) {
 	v, err := r.value()
 	if err != nil {
 		return false, err
@@ -80,7 +84,7 @@ func roleV1(r *reader) (bool, error) {
 		return false, nil
 	case '"':
 		switch unquote(v) {
-		case "ROLE_USER":
+		case "ROLE_USER", other:
 			return true, nil
 		case "ROLE_UNSPECIFIED":
 			return false, nil
@@ -96,8 +100,8 @@ func roleV1(r *reader) (bool, error) {
 	return false, r.invalid("must be ROLE_USER")
 }
 
-// decodeListV1 decodes the params of ListTasks (A2A 1.0 §3.1.4).
-func decodeListV1(params []byte, lim Limits) (any, error) {
+// list decodes the params of ListTasks (A2A 1.0 §3.1.4).
+func (f *form) list(params []byte, lim Limits) (any, error) {
 	r := newReader(params, lim, true)
 	req := &a2a.ListRequest{View: a2a.View{OmitArtifacts: true}}
 	err := r.params(params, func(name []byte) (err error) {
@@ -107,7 +111,7 @@ func decodeListV1(params []byte, lim Limits) (any, error) {
 			id, err = r.id()
 			req.ContextID = a2a.ContextID(id)
 		case "status":
-			req.State, err = stateFilterV1(r)
+			req.State, err = f.stateFilter(r)
 		case "pageSize":
 			var present bool
 			req.PageSize, present, err = r.integer()
@@ -117,7 +121,7 @@ func decodeListV1(params []byte, lim Limits) (any, error) {
 		case "pageToken":
 			req.PageToken, _, err = r.text()
 		case "historyLength":
-			err = r.historyLength(&req.View)
+			err = f.historyLength(r, &req.View)
 		case "statusTimestampAfter":
 			var s string
 			s, _, err = r.text()
@@ -142,9 +146,9 @@ func decodeListV1(params []byte, lim Limits) (any, error) {
 	return req, nil
 }
 
-// stateFilterV1 reads a state by name or number. Clients built from partial
+// stateFilter reads a state by name or number. Clients built from partial
 // objects send their placeholder UNRECOGNIZED (-1), which filters nothing.
-func stateFilterV1(r *reader) (a2a.State, error) {
+func (f *form) stateFilter(r *reader) (a2a.State, error) {
 	v, err := r.value()
 	if err != nil {
 		return "", err
@@ -156,6 +160,9 @@ func stateFilterV1(r *reader) (a2a.State, error) {
 		name := unquote(v)
 		if name == "" || name == "UNRECOGNIZED" {
 			return "", nil
+		}
+		if f.oldProto && name == canceledRest03 {
+			return a2a.StateCanceled, nil
 		}
 		for _, row := range taskStatesV1 {
 			if row.name == name {
@@ -177,6 +184,9 @@ func stateFilterV1(r *reader) (a2a.State, error) {
 // taskV1 appends a task. In a list, included artifacts are a member even if there
 // are none (A2A 1.0 §3.1.4).
 func (s *spelling) taskV1(b []byte, t *a2a.Task, view a2a.View, listed bool) []byte {
+	if s.oldProto {
+		t = withAnswer(t) // as 0.3 shows it elsewhere
+	}
 	b = append(b, '{')
 	b = stringMember(b, "id", string(t.ID))
 	b = optionalMember(b, "contextId", string(t.ContextID))

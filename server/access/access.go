@@ -4,6 +4,7 @@ package access
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/skillyard/skillyard/a2a"
 )
@@ -25,8 +26,11 @@ type Record struct {
 	Gone bool
 	// Err is an error answered to the client, with its private cause.
 	Err error
-	// Mounts of the request.
+	// Mount is the skill of the path, or "".
 	Mount a2a.SkillID
+	// Refuse answers, in the words of the request's binding, with an error that arose
+	// before the binding; nil is JSON-RPC.
+	Refuse func(http.ResponseWriter, *http.Request, *a2a.Error)
 }
 
 // Saw notes the task that the request is about.
