@@ -46,9 +46,12 @@ type SendRequest struct {
 	Message Message
 	// TaskID names an existing task to continue; "" makes a new one.
 	TaskID TaskID
-	// NewTaskID is a client-chosen id for a new task (EMM dialect); "" lets the
+	// NewTaskID is a client-chosen id for a new task (EMM and 0.1); "" lets the
 	// server make one.
 	NewTaskID TaskID
+	// Continues lets NewTaskID name a task that waits for its client, which the
+	// message then answers, in whatever context the task is.
+	Continues bool
 	// ContextID is the conversation; "" lets the server infer or make one.
 	ContextID ContextID
 	// Skills are the places that may name the skill, in order of precedence.
@@ -78,8 +81,10 @@ type SendRequest struct {
 type SendResult struct {
 	Task    *Task
 	Message *Message
-	// ContextID goes with Message.
+	// ContextID goes with Message, and so does TaskID: the id that the task has whose
+	// place the message takes.
 	ContextID ContextID
+	TaskID    TaskID
 }
 
 // View says which parts of a task an answer shows. Reads never change a task.

@@ -78,6 +78,12 @@ func (e *Engine) accept(ctx context.Context, caller a2a.Caller, mount a2a.SkillI
 		return accepted{}, stopping()
 	case req.TaskID != "":
 		return e.proceed(ctx, caller, req, watch)
+	case req.Continues && req.NewTaskID != "":
+		t, err := e.store.Task(ctx, caller.Scope, req.NewTaskID)
+		if err == nil && t.Status.State.Interrupted() {
+			req.TaskID, req.ContextID = t.ID, ""
+			return e.proceed(ctx, caller, req, watch)
+		}
 	}
 	choice := e.skills.Select(req, mount)
 	s, input, err := e.compose(caller, choice, req)
@@ -295,7 +301,7 @@ func (e *Engine) settledResult(scope a2a.Scope, acc accepted) (*a2a.SendResult, 
 	case n == nil:
 		return nil, nil
 	case n.reply != nil:
-		return &a2a.SendResult{Message: n.reply, ContextID: acc.task.ContextID}, nil
+		return &a2a.SendResult{Message: n.reply, ContextID: acc.task.ContextID, TaskID: acc.task.ID}, nil
 	case n.task != nil && n.task.Seq >= acc.task.Seq:
 		return e.shown(scope, n.task), nil
 	case n.err != nil:

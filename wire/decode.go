@@ -48,6 +48,8 @@ type form struct {
 	// oldProto reads ProtoJSON of the older package a2a.v1 too: content for parts,
 	// pushNotification, and zero for absent.
 	oldProto bool
+	// anonymous messages need no id.
+	anonymous bool
 	// role checks the role of a message from a client.
 	role func(*reader) (present bool, err error)
 	part func(*reader) (a2a.Part, bool, error)
@@ -153,7 +155,7 @@ func (f *form) message(r *reader, req *a2a.SendRequest, h *hints) error {
 	switch {
 	case err != nil:
 		return err
-	case m.ID == "":
+	case m.ID == "" && !f.anonymous:
 		return required("message.messageId")
 	case !role:
 		return required("message.role")

@@ -16,12 +16,13 @@ const supportedVersions = NameV03 + ", " + NameV1
 //
 //	version        method     outcome
 //	0.3, 1.0, none EMM        EMM
+//	0.3, 1.0, none 0.1        0.1 (but for what it shares with 0.3: see Shape)
 //	0.3, none      0.3        0.3
 //	1.0            1.0        1.0
 //	none           1.0        1.0, or version_not_supported with StrictVersion
 //	0.3            1.0        method_not_found
 //	1.0            0.3        method_not_found
-//	0.3, 1.0, none other      method_not_found (the 0.1 methods are among these)
+//	0.3, 1.0, none other      method_not_found
 //	other          any        version_not_supported
 //
 // A version is Major.Minor with an optional patch number, which is ignored. The
@@ -34,7 +35,7 @@ func (d *Dialects) Detect(method, version string) (*Dialect, Method, *a2a.Error)
 	x := d.methods[method]
 	switch {
 	case x == nil:
-	case x == d.EMM,
+	case x == d.EMM, x == d.V01,
 		x == d.V03 && v != NameV1,
 		x == d.V1 && v == NameV1,
 		x == d.V1 && v == "" && !d.strict:
@@ -57,7 +58,7 @@ func (d *Dialects) Detect(method, version string) (*Dialect, Method, *a2a.Error)
 func (d *Dialects) methodsOf(version string) []string {
 	var names []string
 	for name, x := range d.methods {
-		if x == d.EMM || x == d.V03 && version != NameV1 || x == d.V1 && version != NameV03 {
+		if x == d.EMM || x == d.V01 || x == d.V03 && version != NameV1 || x == d.V1 && version != NameV03 {
 			names = append(names, name)
 		}
 	}

@@ -35,10 +35,14 @@ func TestDialects_Detect(t *testing.T) {
 		{"tasks/status", "0.3", emm, ""},
 		{"tasks/submit", "99.0", version, v1},
 		{"agent/getAuthenticatedExtendedCard", "", v03, ""},
-		{"tasks/send", "", unknown, v03},
-		{"tasks/sendSubscribe", "", unknown, v03},
-		{"tasks/pushNotification/set", "", unknown, v03},
-		{"tasks/send", "1.0", unknown, v1},
+		{"tasks/send", "", NameV01, ""},
+		{"tasks/sendSubscribe", "", NameV01, ""},
+		{"tasks/pushNotification/set", "0.3", NameV01, ""},
+		{"tasks/pushNotification/get", "", NameV01, ""},
+		{"tasks/pushNotification/delete", "", unknown, v03},
+		{"tasks/send", "1.0", NameV01, ""},
+		{"tasks/send", "99.0", version, v1},
+		{"tasks/resubscribe", "", v03, ""},
 		{"foo", "", unknown, v1},
 		{"sendmessage", "1.0", unknown, v1},
 		{"", "", unknown, v1},
@@ -85,7 +89,7 @@ func TestDialects_Detect_errorsNameTheChoices(t *testing.T) {
 		t.Errorf("got %q %v, want the supported versions in a short message", e.Message, e.Details)
 	}
 	for version, want := range map[string]struct{ has, hasNot string }{
-		"":    {"tasks/submit", "tasks/send,"},
+		"":    {"tasks/submit", "tasks/list"},
 		"0.3": {"message/send", "SendMessage"},
 		"1.0": {"SendMessage", "message/send"},
 	} {
@@ -98,7 +102,7 @@ func TestDialects_Detect_errorsNameTheChoices(t *testing.T) {
 
 func TestDialects_ByName(t *testing.T) {
 	d := New(Options{})
-	if d.ByName(NameV03) != d.V03 || d.ByName(NameEMM) != d.EMM || d.ByName(NameV1) != d.V1 || d.ByName("0.1") != nil {
+	if d.ByName(NameV03) != d.V03 || d.ByName(NameEMM) != d.EMM || d.ByName(NameV1) != d.V1 || d.ByName(NameV01) != d.V01 || d.ByName("0.2") != nil {
 		t.Error("ByName does not find the dialects by their names")
 	}
 }

@@ -24,13 +24,14 @@ import (
 // Names of the dialects. They are stored with the tasks.
 const (
 	NameEMM = "emm"
+	NameV01 = "0.1"
 	NameV03 = "0.3"
 	NameV1  = "1.0"
 )
 
 // Dialect is one version's wire form of the operations. It is immutable.
 type Dialect struct {
-	// Name is NameEMM, NameV03 or NameV1.
+	// Name is NameEMM, NameV01, NameV03 or NameV1.
 	Name string
 	// Methods maps a method name to its form.
 	Methods map[string]Method
@@ -110,7 +111,7 @@ type Options struct {
 // Dialects are all dialects of the server and the choice among them. It is
 // immutable and safe for concurrent use.
 type Dialects struct {
-	EMM, V03, V1 *Dialect
+	EMM, V01, V03, V1 *Dialect
 	// RestV03 and RestV1 are the forms of 0.3 and 1.0 without JSON-RPC. Their methods
 	// are named like the operations, and their errors are whole bodies.
 	RestV03, RestV1 *Dialect
@@ -122,18 +123,19 @@ type Dialects struct {
 // New returns the dialects.
 func New(opts Options) *Dialects {
 	d := &Dialects{EMM: newEMM(), V03: newV03(), V1: newV1(), strict: opts.StrictVersion}
+	d.V01 = newV01(d.V03)
 	d.RestV03, d.RestV1 = newRestV03(d.V03), newRestV1(d.V1)
 	d.methods = make(map[string]*Dialect)
 	for _, x := range d.All() {
 		for name := range x.Methods {
-			d.methods[name] = x
+			d.methods[name] = x // where 0.1 and 0.3 share a name, it is 0.3
 		}
 	}
 	return d
 }
 
 // All returns the dialects of JSON-RPC, the newest version last.
-func (d *Dialects) All() []*Dialect { return []*Dialect{d.EMM, d.V03, d.V1} }
+func (d *Dialects) All() []*Dialect { return []*Dialect{d.EMM, d.V01, d.V03, d.V1} }
 
 // ByName returns the dialect of that name, or nil.
 func (d *Dialects) ByName(name string) *Dialect {
@@ -146,6 +148,11 @@ func (d *Dialects) ByName(name string) *Dialect {
 }
 
 // Shape returns the dialect that shows the task to a client that called a method of
-// d. It is d, unless d's methods are also those of an older version in which the
-// task was made.
-func (d *Dialects) Shape(called *Dialect, t *a2a.Task) *Dialect { return called }
+// a dialect. It is that one, unless the method is also one of an older version in
+// which the task was made.
+func (d *Dialects) Shape(called *Dialect, method string, t *a2a.Task) *Dialect {
+	if _, shared := d.V01.Methods[method]; called == d.V03 && shared && t.Dialect == NameV01 {
+		return d.V01
+	}
+	return called
+}

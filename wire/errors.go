@@ -96,7 +96,11 @@ func appendErrorV1(b []byte, e *a2a.Error) []byte {
 // extension, a version) is an invalid request. The answer for an unknown task is
 // compared as a whole by FastA2A clients and has nothing beside its fixed text.
 func appendErrorV03(b []byte, e *a2a.Error) []byte {
-	row := rowOf(e.Code)
+	return appendErrorOld(b, rowOf(e.Code), e)
+}
+
+// appendErrorOld writes an error of 0.3 or older with the row's number.
+func appendErrorOld(b []byte, row *errorRow, e *a2a.Error) []byte {
 	switch e.Code {
 	case a2a.CodeTaskNotFound:
 		return append(appendErrorHead(b, row.number, "", row.message), '}')

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"net/url"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -87,6 +88,44 @@ func FuzzSendV03(f *testing.F) {
 	s := &spelling{kinds: true, user: "user", state: oldState, part: appendPartV03}
 	fuzzSend(f, "v03", NameV03, "message/send", func(m *a2a.Message) []byte {
 		return append(s.message([]byte(`{"message":`), m, "", "", ""), '}')
+	})
+}
+
+func FuzzSendV01(f *testing.F) {
+	fuzzSend(f, "v01", NameV01, "tasks/send", func(m *a2a.Message) []byte {
+		return append(appendMessageV01([]byte(`{"id":"t","message":`), m, ""), '}')
+	})
+}
+
+// FuzzRestParams checks what is made of a body: params that the decoders of both
+// versions take or refuse, but never choke on.
+func FuzzRestParams(f *testing.F) {
+	seeds(f, "*", func(env Envelope, _ []byte) []byte { return env.Params })
+	f.Add([]byte(" null "))
+	f.Add([]byte(`{"id":"other"}`))
+	d := New(Options{})
+	f.Fuzz(func(t *testing.T, body []byte) {
+		params, e := RestParams(body, url.Values{"a": {"b", string(body)}, "page_size": {"7"}}, []PathParam{{"id", "t"}, {"taskId", "t"}}, Limits{})
+		if e != nil {
+			if !jsontext.Value(d.RestV1.AppendError(nil, e)).IsValid() || !jsontext.Value(d.RestV03.AppendError(nil, e)).IsValid() {
+				t.Errorf("error %v is not JSON", e)
+			}
+			return
+		}
+		if !jsontext.Value(params).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
+			t.Fatalf("params of %q are not JSON: %q", body, params)
+		}
+		for _, x := range []*Dialect{d.RestV1, d.RestV03} {
+			for name, m := range x.Methods {
+				req, err := m.Decode(params, Limits{MaxDepth: 70})
+				if err != nil && a2a.AsError(err).Code != a2a.CodeInvalidParams {
+					t.Errorf("%s: got %v, want invalid_params", name, err)
+				}
+				if get, ok := req.(*a2a.GetRequest); ok && get.ID != "t" {
+					t.Errorf("%s: got task %q, want that of the path", name, get.ID)
+				}
+			}
+		}
 	})
 }
 

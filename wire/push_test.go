@@ -137,7 +137,11 @@ func TestPush_Append_KeepsSecrets(t *testing.T) {
 			if strings.Contains(got, "s3cret") {
 				t.Errorf("%s shows a secret: %s", name, got)
 			}
-			for _, want := range []string{`"id":"p"`, `"taskId":"t"`, `"url":"https://h"`, `"Bearer"`} {
+			members := []string{`"id":"p"`, `"taskId":"t"`, `"url":"https://h"`, `"Bearer"`}
+			if d.Name == NameV01 { // a task has one config, which has no id
+				members = []string{`"id":"t"`, `"url":"https://h"`, `"Bearer"`}
+			}
+			for _, want := range members {
 				if !strings.Contains(got, want) {
 					t.Errorf("%s lacks %s: %s", name, want, got)
 				}

@@ -100,7 +100,7 @@ func TestAppend_AnyTask(t *testing.T) {
 			if bytes.Contains(raw, []byte("private")) {
 				t.Errorf("shows the metadata of the request: %s", raw)
 			}
-			if name != NameV1 && (bytes.Contains(raw, []byte("TASK_STATE_")) || bytes.Contains(raw, []byte("ROLE_"))) {
+			if name != NameV1 && name != "0.3 rest" && (bytes.Contains(raw, []byte("TASK_STATE_")) || bytes.Contains(raw, []byte("ROLE_"))) {
 				t.Errorf("%s output has names of 1.0: %s", name, raw)
 			}
 		}
@@ -128,6 +128,25 @@ func TestAppend_AnyTask(t *testing.T) {
 		} {
 			check(NameV03, raw)
 			checkFastA2A(t, raw)
+		}
+		for _, x := range []*Dialect{d.RestV03, d.V01} {
+			for _, m := range x.Methods {
+				switch m.Op {
+				case a2a.OpSend:
+					check(x.Stream.Name, m.Append(nil, &a2a.SendResult{Task: task}, view))
+					check(x.Stream.Name, m.Append(nil, &a2a.SendResult{Message: r.message(a2a.RoleAgent)}, view))
+				case a2a.OpGet, a2a.OpCancel:
+					check(x.Stream.Name, m.Append(nil, task, view))
+				case a2a.OpList:
+					check(x.Stream.Name, m.Append(nil, &a2a.ListResult{Tasks: []*a2a.Task{task}}, view))
+				}
+			}
+			for i := range task.Artifacts {
+				if x.Stream.Artifact != nil {
+					check(x.Stream.Name, x.Stream.Artifact(nil, task, i))
+				}
+			}
+			check(x.Stream.Name, x.Stream.Snapshot(nil, task, view))
 		}
 		check(NameEMM, d.EMM.Methods["tasks/submit"].Append(nil, &a2a.SendResult{Task: task}, view))
 		check(NameEMM, d.EMM.Methods["tasks/status"].Append(nil, task, view))

@@ -324,8 +324,8 @@ func TestDecode_SharesNoMemory(t *testing.T) {
 			if m.Op != a2a.OpSend {
 				continue
 			}
-			params := []byte(`{"taskId":"tttt","skillId":"ssss","metadata":{"skillId":"pppp"},"message":{"messageId":"mmmm","contextId":"cccc","role":"ROLE_USER","metadata":{"skillId":"qqqq"},"parts":[{"text":"xxxx"},{"data":{"dddd":1}}]}}`)
-			if d.Name == NameV03 {
+			params := []byte(`{"id":"iiii","taskId":"tttt","skillId":"ssss","metadata":{"skillId":"pppp"},"message":{"messageId":"mmmm","contextId":"cccc","role":"ROLE_USER","metadata":{"skillId":"qqqq"},"parts":[{"text":"xxxx"},{"data":{"dddd":1}}]}}`)
+			if d.Name == NameV03 || d.Name == NameV01 {
 				params = bytes.Replace(params, []byte("ROLE_USER"), []byte("user"), 1)
 			}
 			req := mustDecode(t, d, name, string(params))

@@ -50,7 +50,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) *binding.Runnin
 		c := binding.Call{
 			Op: m.Op, Dialect: d,
 			Decode: func(lim wire.Limits) (any, error) { return m.Decode(env.Params, lim) },
-			Shape:  func(t *a2a.Task) *wire.Dialect { return h.b.Dialects.Shape(d, t) },
+			Shape:  func(t *a2a.Task) *wire.Dialect { return h.b.Dialects.Shape(d, env.Method, t) },
 		}
 		if binding.Streams(m.Op) {
 			s, berr := h.b.Open(w, r, rec, c, framing(env.ID, d))
@@ -71,7 +71,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) *binding.Runnin
 	switch {
 	case err == nil:
 		if t, ok := res.(*a2a.Task); ok {
-			m = h.b.Dialects.Shape(d, t).Methods[env.Method]
+			m = h.b.Dialects.Shape(d, env.Method, t).Methods[env.Method]
 		}
 		h.write(w, http.StatusOK, func(b []byte) []byte {
 			return wire.AppendResult(b, env.ID, func(b []byte) []byte {
