@@ -138,12 +138,23 @@ func dialectCases() []bugCase {
 			c := probe(t)
 			for _, m := range []string{"tasks/send", "tasks/sendSubscribe"} {
 				body := `{"jsonrpc":"2.0","id":7,"method":"` + m + `","params":{"id":"t-1","sessionId":"s1","message":{"role":"user","parts":[{"type":"text","text":"@echo x"}]}}}`
-				a := c.RPC(body, alice)
-				wantCode(t, a, -32601)
-				want(t, a, 7, "id")
-				if s := string(a.Body); !strings.Contains(s, "message/send") || !strings.Contains(s, "tasks/submit") {
-					t.Errorf("the error does not name the methods there are: %s", s)
+				a, frames := c.stream(body)
+				if m == "tasks/send" {
+					frames = []servertest.Answer{a}
 				}
+				if len(frames) == 0 {
+					t.Fatalf("%s: no answer: %s", m, clip(a.Body))
+				}
+				last := frames[len(frames)-1]
+				checkV01(t, last)
+				want(t, last, 7, "id")
+				want(t, last, "completed", "result", "status", "state")
+			}
+			// What was never there is named with what there is.
+			a := c.RPC(call("tasks/list", `{}`), alice)
+			wantCode(t, a, -32601)
+			if s := string(a.Body); !strings.Contains(s, "message/send") || !strings.Contains(s, "tasks/submit") {
+				t.Errorf("the error does not name the methods there are: %s", s)
 			}
 		}},
 	}

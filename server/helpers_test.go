@@ -212,7 +212,7 @@ func quote(s string) string {
 
 // taskID is the id of the task in an answer of any dialect.
 func taskID(a servertest.Answer) string {
-	for _, path := range [][]any{{"result", "task", "id"}, {"result", "id"}} {
+	for _, path := range [][]any{{"result", "task", "id"}, {"result", "id"}, {"task", "id"}} {
 		if id, ok := a.Get(path...).(string); ok {
 			return id
 		}

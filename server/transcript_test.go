@@ -19,15 +19,16 @@ import (
 // TestTranscripts plays the conversations of testdata/transcripts and compares the
 // answers. A file is a list of exchanges:
 //
-//	-- request --   header lines, if any, then the body as it was sent
+//	-- request --   for REST "POST /path", header lines, if any, then the body as it
+//	                was sent
 //	-- response --  written by -update: status line if not 200, then the body,
-//	                indented, ids and times masked
+//	                indented, ids and times masked; the frames of a stream one by one
 //
 // In a request $TASK and $CONTEXT stand for the task of the last answer that had
 // one, and $OTHER for the task before it. Conversations of emm run with the
 // default configuration, the others as alice against the probe skill.
 func TestTranscripts(t *testing.T) {
-	for _, dir := range []string{"emm", "v03", "v1"} {
+	for _, dir := range []string{"emm", "v01", "v03", "v1", "rest", "rest03"} {
 		paths, err := filepath.Glob(filepath.Join("testdata", "transcripts", dir, "*.txtar"))
 		if err != nil || len(paths) == 0 {
 			t.Fatalf("no transcripts in %s: %v", dir, err)
@@ -35,16 +36,25 @@ func TestTranscripts(t *testing.T) {
 		t.Run(dir, func(t *testing.T) {
 			var s *servertest.Server
 			var headers []string
-			check := func(testing.TB, string, []byte) {}
+			check := func(testing.TB, string, servertest.Answer) {}
 			switch dir {
 			case "emm":
 				s = plain(t)
 			case "v03":
 				s, headers = probe(t).Server, []string{alice}
-				check = func(t testing.TB, _ string, body []byte) { checkV03(t, body) }
+				check = func(t testing.TB, _ string, a servertest.Answer) { checkV03(t, a.Body) }
+			case "v01":
+				s, headers = probe(t).Server, []string{alice}
+				check = func(t testing.TB, _ string, a servertest.Answer) { checkV01(t, a) }
+			case "rest":
+				s, headers = probe(t).Server, []string{alice, v10}
+				check = checkRest
+			case "rest03":
+				s, headers = probe(t).Server, []string{alice}
+				check = func(t testing.TB, _ string, a servertest.Answer) { checkOldStream(t, a) }
 			case "v1":
 				s, headers = probe(t).Server, []string{alice, v10}
-				check = checkV1
+				check = func(t testing.TB, method string, a servertest.Answer) { checkV1(t, method, a.Body) }
 			}
 			for _, path := range paths {
 				t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
@@ -55,7 +65,7 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-func play(t *testing.T, s *servertest.Server, path string, headers []string, check func(testing.TB, string, []byte)) {
+func play(t *testing.T, s *servertest.Server, path string, headers []string, check func(testing.TB, string, servertest.Answer)) {
 	t.Helper()
 	ar, err := txtar.ParseFile(path)
 	if err != nil {
@@ -71,19 +81,29 @@ func play(t *testing.T, s *servertest.Server, path string, headers []string, che
 		got.Files = append(got.Files, f)
 		body := strings.NewReplacer("$TASK", task, "$CONTEXT", context, "$OTHER", other).Replace(strings.TrimSuffix(string(f.Data), "\n"))
 		h := headers
+		verb, path, name := "", "", methodOf(body)
+		if m := requestLine.FindStringSubmatch(body); m != nil {
+			verb, path, body = m[1], m[2], strings.TrimPrefix(body[len(m[0]):], "\n")
+			name = rpcOf(verb, path)
+		}
 		for {
 			line, rest, ok := strings.Cut(body, "\n")
-			if !ok || !header.MatchString(line) {
+			if !header.MatchString(line) || !ok && verb == "" {
 				break
 			}
 			h, body = append(h[:len(h):len(h)], line), rest
 		}
-		a := s.RPC(body, h...)
-		check(t, methodOf(body), a.Body)
+		var a servertest.Answer
+		if verb == "" {
+			a = s.RPC(body, h...)
+		} else {
+			a = s.Do(verb, path, body, h...)
+		}
+		check(t, name, a)
 		if id := taskID(a); id != "" && id != task {
 			task, other = id, task
 		}
-		for _, path := range [][]any{{"result", "task", "contextId"}, {"result", "contextId"}} {
+		for _, path := range [][]any{{"result", "task", "contextId"}, {"result", "contextId"}, {"task", "contextId"}, {"contextId"}} {
 			if id, ok := a.Get(path...).(string); ok {
 				context = id
 			}
@@ -102,6 +122,8 @@ func play(t *testing.T, s *servertest.Server, path string, headers []string, che
 }
 
 var (
+	requestLine = regexp.MustCompile(`^(GET|POST|DELETE) (/\S*)`)
+
 	header = regexp.MustCompile(`^[A-Za-z0-9-]+: `)
 	method = regexp.MustCompile(`"method": *"([^"]*)"`)
 )
@@ -111,6 +133,36 @@ func methodOf(body string) string {
 		return m[1]
 	}
 	return ""
+}
+
+// rpcOf is the name of the rpc that a REST request of 1.0 is.
+func rpcOf(verb, path string) string {
+	path, _, _ = strings.Cut(path, "?")
+	last := path[strings.LastIndexByte(path, '/')+1:]
+	push := strings.Contains(path, "/pushNotificationConfigs")
+	switch {
+	case last == "message:send":
+		return "SendMessage"
+	case last == "message:stream":
+		return "SendStreamingMessage"
+	case strings.HasSuffix(last, ":cancel"):
+		return "CancelTask"
+	case strings.HasSuffix(last, ":subscribe"):
+		return "SubscribeToTask"
+	case last == "tasks":
+		return "ListTasks"
+	case last == "extendedAgentCard":
+		return "GetExtendedAgentCard"
+	case push && verb == "DELETE":
+		return "DeleteTaskPushNotificationConfig"
+	case push && verb == "POST":
+		return "CreateTaskPushNotificationConfig"
+	case last == "pushNotificationConfigs":
+		return "ListTaskPushNotificationConfigs"
+	case push:
+		return "GetTaskPushNotificationConfig"
+	}
+	return "GetTask"
 }
 
 // mask replaces what differs from run to run: ids by <id-1>, <id-2> in the order of
@@ -127,6 +179,13 @@ var (
 
 func (m *mask) answer(t *testing.T, a servertest.Answer) []byte {
 	t.Helper()
+	if a.Header.Get("Content-Type") == "text/event-stream" {
+		var all []byte
+		for _, f := range framesOf(a) {
+			all = append(all, m.answer(t, servertest.Answer{Status: 200, Body: f.Body})...)
+		}
+		return all
+	}
 	v := jsontext.Value(bytes.Clone(a.Body))
 	if err := v.Indent(jsontext.WithIndent("  ")); err != nil {
 		t.Fatalf("answer is not JSON: %v\n%s", err, a.Body)

@@ -1,0 +1,553 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/skillyard/skillyard/a2a"
+	"github.com/skillyard/skillyard/server/servertest"
+)
+
+// tongue is one version on one binding, as a client speaks it.
+type tongue struct {
+	name  string
+	shape shape
+	rest  bool
+}
+
+// shape is how a version spells its objects.
+type shape int
+
+const (
+	shapeV1 shape = iota
+	shapeV03
+	shapeOldProto
+	shapeV01
+)
+
+// tongues are all that the server speaks.
+var tongues = []*tongue{
+	{"JSON-RPC 1.0", shapeV1, false},
+	{"JSON-RPC 0.3", shapeV03, false},
+	{"REST 1.0", shapeV1, true},
+	{"REST 0.3", shapeOldProto, true},
+	{"JSON-RPC 0.1", shapeV01, false},
+}
+
+// ask is what a client wants of an operation.
+type ask struct {
+	text, parts   string // a text, or parts in the spelling of speak
+	role          string
+	task, context string
+	now           bool // does not wait
+	query         map[string]any
+	url, config   string // of a push config
+	body          string // sent instead of what is asked for
+	headers       []string
+}
+
+// got is what a client understood of an answer, whatever it was spelled like.
+type got struct {
+	Status int    `json:"-"`
+	Code   int    // number of the error, or 0
+	Tasks  []task // of a send, get, cancel or list
+	Events []string
+	Push   []pushed
+}
+
+// task is a task as any version shows it.
+type task struct {
+	ID, Context, State, Said string
+	History                  []string
+	Artifacts                []string
+	Metadata                 string
+	Timed                    bool
+}
+
+type pushed struct{ ID, Task, URL, Scheme string }
+
+// has reports whether the version has the operation.
+func (l *tongue) has(op a2a.Op) bool {
+	switch op {
+	case a2a.OpList:
+		return l.shape == shapeV1 || l.shape == shapeOldProto
+	case a2a.OpListPush, a2a.OpDeletePush, a2a.OpExtendedCard:
+		return l.shape != shapeV01
+	}
+	return true
+}
+
+// methods are the names of the operations by shape.
+var methods = map[shape]map[a2a.Op]string{
+	shapeV1: {
+		a2a.OpSend: "SendMessage", a2a.OpStream: "SendStreamingMessage", a2a.OpGet: "GetTask", a2a.OpList: "ListTasks",
+		a2a.OpCancel: "CancelTask", a2a.OpSubscribe: "SubscribeToTask", a2a.OpExtendedCard: "GetExtendedAgentCard",
+		a2a.OpSetPush: "CreateTaskPushNotificationConfig", a2a.OpGetPush: "GetTaskPushNotificationConfig",
+		a2a.OpListPush: "ListTaskPushNotificationConfigs", a2a.OpDeletePush: "DeleteTaskPushNotificationConfig",
+	},
+	shapeV03: {
+		a2a.OpSend: "message/send", a2a.OpStream: "message/stream", a2a.OpGet: "tasks/get", a2a.OpCancel: "tasks/cancel",
+		a2a.OpSubscribe: "tasks/resubscribe", a2a.OpExtendedCard: "agent/getAuthenticatedExtendedCard",
+		a2a.OpSetPush: "tasks/pushNotificationConfig/set", a2a.OpGetPush: "tasks/pushNotificationConfig/get",
+		a2a.OpListPush: "tasks/pushNotificationConfig/list", a2a.OpDeletePush: "tasks/pushNotificationConfig/delete",
+	},
+	shapeV01: {
+		a2a.OpSend: "tasks/send", a2a.OpStream: "tasks/sendSubscribe", a2a.OpGet: "tasks/get", a2a.OpCancel: "tasks/cancel",
+		a2a.OpSubscribe: "tasks/resubscribe", a2a.OpSetPush: "tasks/pushNotification/set", a2a.OpGetPush: "tasks/pushNotification/get",
+	},
+}
+
+// ask performs an operation.
+func (l *tongue) ask(c *client, op a2a.Op, q ask) got {
+	c.t.Helper()
+	headers := append([]string{alice}, q.headers...)
+	if l.shape == shapeV1 {
+		headers = append([]string{v10}, headers...)
+	}
+	if op == a2a.OpStream || op == a2a.OpSubscribe {
+		headers = append(headers, "Accept: text/event-stream")
+	}
+	var a servertest.Answer
+	if l.rest {
+		verb, path, body := l.request(op, q)
+		if q.body != "" {
+			body = q.body
+		}
+		a = c.Do(verb, path, body, headers...)
+		if l.shape == shapeV1 {
+			checkRest(c.t, methods[shapeV1][op], a)
+		} else if op != a2a.OpExtendedCard && op != a2a.OpDeletePush {
+			checkOldStream(c.t, a)
+		}
+	} else {
+		body := call(methods[l.shape][op], l.params(op, q))
+		if q.body != "" {
+			body = q.body
+		}
+		a = c.RPC(body, headers...)
+	}
+	return l.understand(c.t, op, a)
+}
+
+func checkOldStream(t testing.TB, a servertest.Answer) {
+	t.Helper()
+	if a.Header.Get("Content-Type") != "text/event-stream" {
+		checkOldProto(t, a)
+		return
+	}
+	for _, f := range framesOf(a) {
+		checkOldProto(t, f)
+	}
+}
+
+// request is the HTTP request of a REST operation.
+func (l *tongue) request(op a2a.Op, q ask) (verb, path, body string) {
+	base := restBase
+	if l.shape == shapeOldProto {
+		base = restOld
+	}
+	one := base + "/tasks/" + url.PathEscape(q.task)
+	query := url.Values{}
+	for name, v := range q.query {
+		query.Set(name, fmt.Sprint(v))
+	}
+	tail := ""
+	if len(query) > 0 {
+		tail = "?" + query.Encode()
+	}
+	push := one + "/pushNotificationConfigs"
+	switch op {
+	case a2a.OpSend:
+		return "POST", base + "/message:send", l.params(op, q)
+	case a2a.OpStream:
+		return "POST", base + "/message:stream", l.params(op, q)
+	case a2a.OpGet:
+		return "GET", one + tail, ""
+	case a2a.OpList:
+		return "GET", base + "/tasks" + tail, ""
+	case a2a.OpCancel:
+		return "POST", one + ":cancel", ""
+	case a2a.OpSubscribe:
+		return "POST", one + ":subscribe", ""
+	case a2a.OpSetPush:
+		return "POST", push, l.pushConfig(q)
+	case a2a.OpGetPush:
+		return "GET", push + "/" + q.config, ""
+	case a2a.OpListPush:
+		return "GET", push, ""
+	case a2a.OpDeletePush:
+		return "DELETE", push + "/" + q.config, ""
+	}
+	if l.shape == shapeOldProto {
+		return "GET", base + "/card", ""
+	}
+	return "GET", base + "/extendedAgentCard", ""
+}
+
+// pushConfig is a push config with the scheme Bearer.
+func (l *tongue) pushConfig(q ask) string {
+	if l.shape == shapeV1 {
+		return params("id", q.config, "url", q.url, "token", "s3cret", "authentication", map[string]any{"scheme": "Bearer", "credentials": "s3cret"})
+	}
+	config := params("id", q.config, "url", q.url, "token", "s3cret", "authentication", map[string]any{"schemes": []string{"Bearer"}, "credentials": "s3cret"})
+	if l.shape == shapeOldProto {
+		return `{"name":"tasks/` + q.task + `/pushNotificationConfigs/` + q.config + `","pushNotificationConfig":` + config + `}`
+	}
+	return config
+}
+
+// params is the params of a JSON-RPC method, or the body of a send.
+func (l *tongue) params(op a2a.Op, q ask) string {
+	switch op {
+	case a2a.OpSend, a2a.OpStream:
+		return l.message(q)
+	case a2a.OpList:
+		return object2(q.query)
+	case a2a.OpGet, a2a.OpCancel, a2a.OpSubscribe:
+		return merge(params("id", q.task), object2(q.query))
+	case a2a.OpExtendedCard:
+		return "{}"
+	case a2a.OpSetPush:
+		switch l.shape {
+		case shapeV1:
+			return merge(params("taskId", q.task), l.pushConfig(q))
+		case shapeV03:
+			return merge(params("taskId", q.task), `{"pushNotificationConfig":`+l.pushConfig(q)+`}`)
+		}
+		return merge(params("id", q.task), `{"pushNotificationConfig":`+l.pushConfig(q)+`}`)
+	}
+	switch l.shape {
+	case shapeV1:
+		return params("taskId", q.task, "id", q.config)
+	case shapeV03:
+		return params("id", q.task, "pushNotificationConfigId", q.config)
+	}
+	return params("id", q.task)
+}
+
+func object2(m map[string]any) string {
+	if len(m) == 0 {
+		return "{}"
+	}
+	b, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// message is the params of a send.
+func (l *tongue) message(q ask) string {
+	kind, role, content := "", "ROLE_USER", "parts"
+	switch l.shape {
+	case shapeV03:
+		kind, role = `"kind":"text",`, "user"
+	case shapeV01:
+		kind, role = `"type":"text",`, "user"
+	case shapeOldProto:
+		content = "content"
+	}
+	if q.role != "" {
+		role = q.role
+	}
+	parts := q.parts
+	if parts == "" {
+		parts = `[{` + kind + `"text":` + quote(q.text) + `}]`
+	}
+	m := `{"role":"` + role + `","` + content + `":` + parts + `}`
+	if l.shape == shapeV01 {
+		id := q.task
+		if id == "" {
+			id = uuid.NewString()
+		}
+		p := merge(params("id", id), `{"message":`+m+`}`)
+		if q.context != "" {
+			p = merge(p, params("sessionId", q.context))
+		}
+		return p
+	}
+	m = merge(params("messageId", uuid.NewString()), m)
+	if q.task != "" {
+		m = merge(m, params("taskId", q.task))
+	}
+	if q.context != "" {
+		m = merge(m, params("contextId", q.context))
+	}
+	p := `{"message":` + m + `}`
+	if q.now {
+		if l.shape == shapeV1 {
+			p = merge(p, `{"configuration":{"returnImmediately":true}}`)
+		} else {
+			p = merge(p, `{"configuration":{"blocking":false}}`)
+		}
+	}
+	return p
+}
+
+// reasons are the numbers of the reasons that REST errors name.
+var reasons = map[string]int{
+	"PARSE_ERROR": -32700, "INVALID_REQUEST": -32600, "METHOD_NOT_FOUND": -32601, "INVALID_PARAMS": -32602, "INTERNAL_ERROR": -32603,
+	"TASK_NOT_FOUND": -32001, "TASK_NOT_CANCELABLE": -32002, "PUSH_NOTIFICATION_NOT_SUPPORTED": -32003, "UNSUPPORTED_OPERATION": -32004,
+	"CONTENT_TYPE_NOT_SUPPORTED": -32005, "EXTENDED_AGENT_CARD_NOT_CONFIGURED": -32007, "VERSION_NOT_SUPPORTED": -32009,
+	"IDEMPOTENCY_CONFLICT": -32602, "RATE_LIMITED": -32051, "TOO_LARGE": -32052, "UNAUTHENTICATED": -31401,
+}
+
+// understand reads an answer.
+func (l *tongue) understand(t testing.TB, op a2a.Op, a servertest.Answer) (g got) {
+	t.Helper()
+	g.Status = a.Status
+	if a.Header.Get("Content-Type") == "text/event-stream" {
+		for _, f := range framesOf(a) {
+			if g.Code = l.code(f); g.Code != 0 {
+				return g
+			}
+			for _, e := range l.events(t, l.result(f)) {
+				if n := len(g.Events); n == 0 || g.Events[n-1] != e {
+					g.Events = append(g.Events, e)
+				}
+			}
+		}
+		return g
+	}
+	if g.Code = l.code(a); g.Code != 0 {
+		return g
+	}
+	v := l.result(a)
+	m := members(v)
+	switch op {
+	case a2a.OpSend:
+		if l.shape == shapeV1 || l.shape == shapeOldProto {
+			v = m["task"]
+		}
+		g.Tasks = []task{l.task(t, v)}
+	case a2a.OpGet, a2a.OpCancel:
+		g.Tasks = []task{l.task(t, v)}
+	case a2a.OpList:
+		list, _ := m["tasks"].([]any)
+		for _, e := range list {
+			g.Tasks = append(g.Tasks, l.task(t, e))
+		}
+	case a2a.OpSetPush, a2a.OpGetPush:
+		g.Push = []pushed{l.push(v)}
+	case a2a.OpListPush:
+		list, ok := v.([]any)
+		if !ok {
+			list, _ = m["configs"].([]any)
+		}
+		for _, e := range list {
+			g.Push = append(g.Push, l.push(e))
+		}
+	}
+	return g
+}
+
+func (l *tongue) result(a servertest.Answer) any {
+	if l.rest {
+		return a.Get()
+	}
+	return a.Get("result")
+}
+
+// code is the number of the error in an answer, or 0.
+func (l *tongue) code(a servertest.Answer) int {
+	if l.rest && l.shape == shapeV1 {
+		reason, _ := a.Get("error", "details", 0, "reason").(string)
+		return reasons[reason]
+	}
+	v := a.Get("error", "code")
+	if l.rest {
+		v = a.Get("code")
+	}
+	n, _ := v.(json.Number)
+	i, _ := n.Int64()
+	return int(i)
+}
+
+// events is what one frame of a stream says: states, and pieces of output.
+func (l *tongue) events(t testing.TB, v any) (list []string) {
+	t.Helper()
+	m := members(v)
+	update := m
+	if l.shape == shapeV1 || l.shape == shapeOldProto {
+		for _, member := range m {
+			update = members(member)
+		}
+	}
+	if update["artifacts"] != nil {
+		for _, a := range l.task(t, update).Artifacts {
+			list = append(list, "output "+a)
+		}
+	}
+	if a := members(update["artifact"]); a != nil {
+		flags := update
+		if l.shape == shapeV01 {
+			flags = a
+		}
+		list = append(list, fmt.Sprintf("output %s append=%v last=%v", l.artifact(a), flags["append"], flags["lastChunk"]))
+	}
+	if s := members(update["status"]); s != nil {
+		list = append(list, "state "+state(s["state"]))
+	}
+	return list
+}
+
+func (l *tongue) push(v any) pushed {
+	m := members(v)
+	config, scheme := m, ""
+	if inner := members(m["pushNotificationConfig"]); inner != nil {
+		config = inner
+	}
+	auth := members(config["authentication"])
+	scheme, _ = auth["scheme"].(string)
+	if list, _ := auth["schemes"].([]any); len(list) > 0 {
+		scheme, _ = list[0].(string)
+	}
+	p := pushed{Scheme: scheme}
+	p.ID, _ = config["id"].(string)
+	p.URL, _ = config["url"].(string)
+	for _, name := range []string{"taskId", "name", "id"} {
+		if id, ok := m[name].(string); ok && p.Task == "" {
+			p.Task = strings.Split(strings.TrimPrefix(id, "tasks/"), "/")[0]
+		}
+	}
+	if l.shape == shapeV01 {
+		p.ID = "default" // it has none
+	}
+	return p
+}
+
+func state(v any) string {
+	s, _ := v.(string)
+	s = strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(s, "TASK_STATE_")), "_", "-")
+	if s == "cancelled" {
+		s = "canceled"
+	}
+	return s
+}
+
+// task reads a task of the shape. What the older versions say at an ended task's
+// end, for want of a word of the agent, is left out.
+func (l *tongue) task(t testing.TB, v any) (k task) {
+	t.Helper()
+	m := members(v)
+	status := members(m["status"])
+	k.ID, _ = m["id"].(string)
+	k.Context, _ = m["contextId"].(string)
+	if l.shape == shapeV01 {
+		k.Context, _ = m["sessionId"].(string)
+	}
+	k.State = state(status["state"])
+	k.Said = strings.Join(l.parts(status["message"]), "|")
+	at, _ := status["timestamp"].(string)
+	k.Timed = timestamp.MatchString(at)
+	artifacts, _ := m["artifacts"].([]any)
+	for _, a := range artifacts {
+		k.Artifacts = append(k.Artifacts, l.artifact(members(a)))
+	}
+	history, _ := m["history"].([]any)
+	for _, h := range history {
+		role, _ := members(h)["role"].(string)
+		k.History = append(k.History, strings.ToLower(strings.TrimPrefix(role, "ROLE_"))+": "+strings.Join(l.parts(h), "|"))
+	}
+	if n := len(k.History); l.shape != shapeV1 && k.Said == "" && n > 0 {
+		last := k.History[n-1]
+		if k.State == "completed" && strings.HasPrefix(last, "agent: ") || last == "agent: text The task was canceled." {
+			k.History = k.History[:n-1]
+		}
+	}
+	metadata, err := json.Marshal(m["metadata"])
+	if err != nil {
+		t.Error(err)
+	}
+	k.Metadata = string(metadata)
+	return k
+}
+
+func (l *tongue) artifact(m map[string]any) string {
+	return fmt.Sprint(m["name"]) + "=" + strings.Join(l.parts(m), "|")
+}
+
+// parts reads the parts of a message or an artifact.
+func (l *tongue) parts(v any) (list []string) {
+	m := members(v)
+	parts, ok := m["parts"].([]any)
+	if !ok {
+		parts, _ = m["content"].([]any)
+	}
+	for _, p := range parts {
+		p := members(p)
+		data, hasData := p["data"]
+		if l.shape == shapeOldProto {
+			data = members(data)["data"]
+		}
+		metadata := members(p["metadata"])
+		if metadata["data_part_compat"] == true {
+			data = members(data)["value"]
+		}
+		file := members(p["file"])
+		first := func(values ...any) any {
+			for _, v := range values {
+				if v != nil {
+					return v
+				}
+			}
+			return ""
+		}
+		switch {
+		case hasData:
+			b, err := json.Marshal(data)
+			if err != nil {
+				panic(err)
+			}
+			list = append(list, "data "+string(b))
+		case p["text"] != nil:
+			list = append(list, "text "+fmt.Sprint(p["text"]))
+		default:
+			list = append(list, fmt.Sprint("file ", first(p["raw"], p["url"], file["bytes"], file["uri"], file["fileWithBytes"], file["fileWithUri"]), " ",
+				first(p["mediaType"], file["mimeType"]), " ", first(p["filename"], file["name"])))
+		}
+	}
+	return list
+}
+
+// speak spells parts: a list of a text, of data (any JSON), of a file.
+func (l *tongue) speak(text, data, bytes, uri string) string {
+	kind := func(k string) string {
+		switch l.shape {
+		case shapeV03:
+			return `"kind":"` + k + `",`
+		case shapeV01:
+			return `"type":"` + k + `",`
+		}
+		return ""
+	}
+	list := []string{`{` + kind("text") + `"text":` + quote(text) + `}`}
+	switch l.shape {
+	case shapeV1:
+		list = append(list, `{"data":`+data+`}`, `{"raw":"`+bytes+`","mediaType":"text/plain","filename":"n.txt"}`, `{"url":"`+uri+`","mediaType":"text/plain"}`)
+	case shapeOldProto:
+		list = append(list, `{"data":{"data":`+data+`}}`, `{"file":{"fileWithBytes":"`+bytes+`","mimeType":"text/plain","name":"n.txt"}}`, `{"file":{"fileWithUri":"`+uri+`","mimeType":"text/plain"}}`)
+	default:
+		list = append(list, `{`+kind("data")+`"data":`+data+`}`, `{`+kind("file")+`"file":{"bytes":"`+bytes+`","mimeType":"text/plain","name":"n.txt"}}`, `{`+kind("file")+`"file":{"uri":"`+uri+`","mimeType":"text/plain"}}`)
+	}
+	return "[" + strings.Join(list, ",") + "]"
+}
+
+// httpStatus is what a REST error of the number has (A2A 1.0.1 §5.4).
+func httpStatus(code int) int {
+	switch code {
+	case 0:
+		return http.StatusOK
+	case -32001, -32601:
+		return http.StatusNotFound
+	case -32603, -32006:
+		return http.StatusInternalServerError
+	}
+	return http.StatusBadRequest
+}
