@@ -541,7 +541,7 @@ func TestEngine_Send_message_reply(t *testing.T) {
 		})
 		r := newRig(t, nil, skills.Entry{Skill: answer})
 		res, err := r.Send(t.Context(), alice, "", message("hi"))
-		if err != nil || res.Message.Text() != "just a word" || res.Task != nil || res.ContextID == "" {
+		if err != nil || res.Message.Text() != "just a word" || res.Task != nil || res.ContextID == "" || res.TaskID == "" {
 			t.Fatalf("got %+v, %v; want a message", res, err)
 		}
 		if page, err := r.List(t.Context(), alice, &a2a.ListRequest{}); err != nil || page.TotalSize != 0 {

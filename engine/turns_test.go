@@ -76,6 +76,36 @@ func TestEngine_Send_to_a_busy_task_that_queues(t *testing.T) {
 	})
 }
 
+// TestEngine_Send_continues: an id of the client's own names the task that waits
+// under it, in any context, and is otherwise that of a new run.
+func TestEngine_Send_continues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil, skills.Entry{Skill: skills.Func(asker)})
+		own := func(text string, context a2a.ContextID) *a2a.SendRequest {
+			req := message(text)
+			req.NewTaskID, req.ContextID, req.Continues = "mine", context, true
+			return req
+		}
+		first := r.send(own("go", "c-1"))
+		if first.ID != "mine" || first.Status.State != a2a.StateInputRequired {
+			t.Fatalf("got %s %s, want mine, asking", first.ID, first.Status.State)
+		}
+		// Another caller's id is another caller's; that it is taken is all he learns.
+		if _, err := r.Send(t.Context(), bob, "", own("mine", "c-1")); a2a.AsError(err).Code != a2a.CodeTaskIDConflict {
+			t.Errorf("bob: got %v, want task_id_conflict", err)
+		}
+		answered := r.send(own("blue", "c-2"))
+		if answered.Status.State != a2a.StateCompleted || answered.ContextID != "c-1" || len(answered.History) != 3 || answered.Revision != 0 {
+			t.Errorf("got %s in %s with %d messages, revision %d; want the same run in c-1, completed", answered.Status.State, answered.ContextID, len(answered.History), answered.Revision)
+		}
+		again := r.send(own("go", "c-3"))
+		if again.Status.State != a2a.StateInputRequired || again.ContextID != "c-3" || again.Revision != 1 {
+			t.Errorf("got %s in %s, revision %d; want a second run in c-3", again.Status.State, again.ContextID, again.Revision)
+		}
+		r.checkLog("mine")
+	})
+}
+
 func TestEngine_serial_skill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil, skills.Entry{Serial: true})

@@ -292,3 +292,20 @@ func BenchmarkWorker(b *testing.B) {
 	slices.Sort(late)
 	b.ReportMetric(float64(late[len(late)*99/100].Milliseconds()), "p99-ms")
 }
+
+// TestWorker_Request_V01: a webhook of 0.1 gets the task as 0.1 shows it.
+func TestWorker_Request_V01(t *testing.T) {
+	store := openMemory(t)
+	url, got := receiver(t, 200)
+	k := newWork(t, store, "t-1")
+	k.push(a2a.PushConfig{URL: url, Dialect: wire.NameV01, Token: "tok"})
+	k.emit(status(a2a.StateCompleted))
+	attempts(t, store, nil)
+	a := next(t, got)
+	if body := string(a.body); !strings.Contains(body, `"id":"t-1","sessionId":"`) || !strings.Contains(body, `"state":"completed"`) || strings.Contains(body, `"kind"`) {
+		t.Errorf("got %s, want a task of 0.1", body)
+	}
+	if a.Header.Get("Content-Type") != "application/json" || a.Header.Get("X-A2A-Notification-Token") != "tok" {
+		t.Errorf("got %v, want JSON and the token", a.Header)
+	}
+}
