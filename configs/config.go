@@ -220,6 +220,7 @@ type Provider struct {
 // Compat chooses where the protocol's text and its clients differ.
 type Compat struct {
 	StrictVersion bool   `yaml:"strict_version" env:"STRICT_VERSION"`
+	Errors        string `yaml:"errors" env:"ERRORS" validate:"oneof=1.0.1 1.0.0"`
 	StreamErrors  string `yaml:"stream_errors" env:"STREAM_ERRORS" validate:"oneof=event json"`
 }
 

@@ -58,7 +58,7 @@ func Default() *Config {
 			MaxAge:               time.Minute,
 			SecurityRequirements: true,
 		},
-		Compat: Compat{StreamErrors: "event"},
+		Compat: Compat{Errors: "1.0.1", StreamErrors: "event"},
 		Report: Report{
 			Timezone: "UTC", Monday: "last_full_week", Language: "en", MaxDays: 92,
 			MaxBoards: 100, MaxRows: 50, Lookback: 90 * 24 * time.Hour, Rewind: 366 * 24 * time.Hour, Parallel: 4,

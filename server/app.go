@@ -74,7 +74,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	cfg := o.Config
 	a := &App{
 		cfg: cfg, log: o.Log, limits: newLimiter(cfg.Limits),
-		dialects: wire.New(wire.Options{StrictVersion: cfg.Compat.StrictVersion}),
+		dialects: wire.New(wire.Options{StrictVersion: cfg.Compat.StrictVersion, Errors100: cfg.Compat.Errors == "1.0.0"}),
 	}
 	defer func() {
 		if err != nil {

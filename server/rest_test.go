@@ -286,6 +286,15 @@ func TestRest_Versions(t *testing.T) {
 	want(t, strict.Do("GET", restOld+"/tasks/none", "", alice), -32001, "code")
 }
 
+// TestRest_Errors100: a setting has the statuses of the first edition.
+func TestRest_Errors100(t *testing.T) {
+	c := probe(t, func(cfg *configs.Config) { cfg.Compat.Errors = "1.0.0" })
+	id := c.done("@echo x", "")
+	wantStatus(t, c.rest("", "POST", "/tasks/"+id+":cancel", ""), 409, "TASK_NOT_CANCELABLE")
+	wantStatus(t, c.rest("", "POST", "/message:send", parts1(`{"url":"https://e.example/a.mp4","mediaType":"video/mp4"}`)), 415, "CONTENT_TYPE_NOT_SUPPORTED")
+	wantStatus(t, c.rest("", "GET", "/tasks/none", ""), 404, "TASK_NOT_FOUND")
+}
+
 // TestRest_Resume: a stream goes on behind the last event that its client has.
 func TestRest_Resume(t *testing.T) {
 	c := probe(t)

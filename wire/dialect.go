@@ -106,6 +106,9 @@ type Options struct {
 	// (version_not_supported), as the letter of A2A 1.0 §3.6.2 has it. Without it
 	// they are served.
 	StrictVersion bool
+	// Errors100 answers REST requests with the statuses of A2A 1.0.0, of which 1.0.1
+	// changed some.
+	Errors100 bool
 }
 
 // Dialects are all dialects of the server and the choice among them. It is
@@ -116,15 +119,16 @@ type Dialects struct {
 	// are named like the operations, and their errors are whole bodies.
 	RestV03, RestV1 *Dialect
 
-	strict  bool
-	methods map[string]*Dialect
+	strict    bool
+	errors100 bool
+	methods   map[string]*Dialect
 }
 
 // New returns the dialects.
 func New(opts Options) *Dialects {
-	d := &Dialects{EMM: newEMM(), V03: newV03(), V1: newV1(), strict: opts.StrictVersion}
+	d := &Dialects{EMM: newEMM(), V03: newV03(), V1: newV1(), strict: opts.StrictVersion, errors100: opts.Errors100}
 	d.V01 = newV01(d.V03)
-	d.RestV03, d.RestV1 = newRestV03(d.V03), newRestV1(d.V1)
+	d.RestV03, d.RestV1 = newRestV03(d.V03), newRestV1(d.V1, d.restRow)
 	d.methods = make(map[string]*Dialect)
 	for _, x := range d.All() {
 		for name := range x.Methods {

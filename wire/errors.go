@@ -68,9 +68,34 @@ func rowOf(code a2a.Code) *errorRow {
 	return &errorTable[len(errorTable)-1]
 }
 
-// HTTPStatus is the HTTP status that a REST answer with an error of the code has
-// (A2A 1.0.1 §5.4).
-func HTTPStatus(code a2a.Code) int { return rowOf(code).http }
+// errors100 are the rows that were others in A2A 1.0.0.
+var errors100 = [...]struct {
+	code a2a.Code
+	http int
+	rpc  string
+}{
+	{a2a.CodeTaskNotCancelable, 409, "FAILED_PRECONDITION"},
+	{a2a.CodePushNotSupported, 400, "UNIMPLEMENTED"},
+	{a2a.CodeUnsupportedOperation, 400, "UNIMPLEMENTED"},
+	{a2a.CodeContentTypeNotSupported, 415, "INVALID_ARGUMENT"},
+	{a2a.CodeInvalidAgentResponse, 502, "INTERNAL"},
+	{a2a.CodeVersionNotSupported, 400, "UNIMPLEMENTED"},
+}
+
+// restRow is the row of a code as REST answers have it.
+func (d *Dialects) restRow(code a2a.Code) errorRow {
+	row := *rowOf(code)
+	for _, old := range errors100 {
+		if d.errors100 && old.code == code {
+			row.http, row.rpc = old.http, old.rpc
+		}
+	}
+	return row
+}
+
+// HTTPStatus is the HTTP status of a REST answer with an error of the code (A2A
+// 1.0.1 §5.4).
+func (d *Dialects) HTTPStatus(code a2a.Code) int { return d.restRow(code).http }
 
 // appendErrorHead appends the error object up to its message.
 func appendErrorHead(b []byte, number int, message, fallback string) []byte {

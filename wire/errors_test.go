@@ -102,7 +102,7 @@ func TestErrorTable(t *testing.T) {
 			}
 			if d.Name == NameV01 && (want < -32005 && want > -32600 || want > -32001) {
 				// Other numbers mean something else there.
-				if want = -32603; HTTPStatus(code) == 400 {
+				if want = -32603; rowOf(code).http == 400 {
 					want = -32602
 				}
 			}

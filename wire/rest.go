@@ -16,7 +16,7 @@ import (
 // newRestV1 returns the HTTP+JSON form of A2A 1.0 (§11): requests and results are
 // those of JSON-RPC without its envelope, so it is v1 but for its errors and for
 // what answers a deletion. Its methods are named like the operations.
-func newRestV1(v1 *Dialect) *Dialect {
+func newRestV1(v1 *Dialect, rowOf func(a2a.Code) errorRow) *Dialect {
 	methods := make(map[string]Method, len(v1.Methods))
 	for _, m := range v1.Methods {
 		if m.Op == a2a.OpDeletePush {
@@ -24,15 +24,18 @@ func newRestV1(v1 *Dialect) *Dialect {
 		}
 		methods[string(m.Op)] = m
 	}
-	return &Dialect{Name: NameV1, Methods: methods, AppendError: appendStatus, Stream: v1.Stream, Push: v1.Push}
+	appendError := func(b []byte, e *a2a.Error) []byte {
+		row := rowOf(e.Code)
+		return appendStatus(b, &row, e)
+	}
+	return &Dialect{Name: NameV1, Methods: methods, AppendError: appendError, Stream: v1.Stream, Push: v1.Push}
 }
 
 func appendEmpty(b []byte, _ any, _ a2a.View) []byte { return append(b, "{}"...) }
 
 // appendStatus writes an error as the whole body of an answer: a google.rpc.Status
 // under error, with the HTTP status as its code (A2A 1.0 §11.6).
-func appendStatus(b []byte, e *a2a.Error) []byte {
-	row := rowOf(e.Code)
+func appendStatus(b []byte, row *errorRow, e *a2a.Error) []byte {
 	message := e.Message
 	if message == "" {
 		message = row.message

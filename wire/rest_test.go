@@ -2,6 +2,7 @@ package wire
 
 import (
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/skillyard/skillyard/a2a"
@@ -99,8 +100,20 @@ func TestHTTPStatus(t *testing.T) {
 		a2a.CodeUnauthenticated: 401, a2a.CodeForbidden: 403, a2a.CodeRateLimited: 429, a2a.CodeQueueFull: 429, a2a.CodeTooLarge: 413,
 		a2a.CodeUnavailable: 503, a2a.CodeTaskIDConflict: 409, a2a.CodeIdempotencyConflict: 422, "no such code": 500,
 	} {
-		if got := HTTPStatus(code); got != want {
+		if got := New(Options{}).HTTPStatus(code); got != want {
 			t.Errorf("%s: got HTTP %d, want %d", code, got, want)
+		}
+	}
+	old := New(Options{Errors100: true})
+	for code, want := range map[a2a.Code]string{
+		a2a.CodeTaskNotCancelable:       `{"error":{"code":409,"status":"FAILED_PRECONDITION",`,
+		a2a.CodeContentTypeNotSupported: `{"error":{"code":415,"status":"INVALID_ARGUMENT",`,
+		a2a.CodeInvalidAgentResponse:    `{"error":{"code":502,"status":"INTERNAL",`,
+		a2a.CodeUnsupportedOperation:    `{"error":{"code":400,"status":"UNIMPLEMENTED",`,
+		a2a.CodeTaskNotFound:            `{"error":{"code":404,"status":"NOT_FOUND",`,
+	} {
+		if got := string(old.RestV1.AppendError(nil, &a2a.Error{Code: code})); !strings.HasPrefix(got, want) {
+			t.Errorf("1.0.0, %s: got %s, want %s", code, got, want)
 		}
 	}
 	for _, row := range errorTable {

@@ -135,10 +135,19 @@ func (h *Handler) parse(w http.ResponseWriter, r *http.Request) (env wire.Envelo
 // Status is the HTTP status of an error. Errors of the protocol are answers like
 // any other (200); what HTTP itself has a word for has its status.
 func Status(err error) int {
-	switch code := a2a.AsError(err).Code; code {
-	case a2a.CodeUnsupportedMediaType, a2a.CodeUnauthenticated, a2a.CodeForbidden, a2a.CodeTooLarge,
-		a2a.CodeRateLimited, a2a.CodeQueueFull, a2a.CodeUnavailable:
-		return wire.HTTPStatus(code)
+	switch a2a.AsError(err).Code {
+	case a2a.CodeUnsupportedMediaType:
+		return http.StatusUnsupportedMediaType
+	case a2a.CodeUnauthenticated:
+		return http.StatusUnauthorized
+	case a2a.CodeForbidden:
+		return http.StatusForbidden
+	case a2a.CodeTooLarge:
+		return http.StatusRequestEntityTooLarge
+	case a2a.CodeRateLimited, a2a.CodeQueueFull:
+		return http.StatusTooManyRequests
+	case a2a.CodeUnavailable:
+		return http.StatusServiceUnavailable
 	}
 	return http.StatusOK
 }

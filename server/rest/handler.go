@@ -146,7 +146,7 @@ func (h *Handler) params(w http.ResponseWriter, r *http.Request, rt *route, op a
 
 func (h *Handler) writeError(w http.ResponseWriter, r *http.Request, d *wire.Dialect, e *a2a.Error) {
 	binding.SetRetryAfter(w, e)
-	h.b.Write(w, wire.HTTPStatus(e.Code), contentType(r, d), func(b []byte) []byte { return d.AppendError(b, e) })
+	h.b.Write(w, h.b.Dialects.HTTPStatus(e.Code), contentType(r, d), func(b []byte) []byte { return d.AppendError(b, e) })
 }
 
 // mediaType is what 1.0 calls its JSON (A2A 1.0 §11.1).
