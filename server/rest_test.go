@@ -286,6 +286,16 @@ func TestRest_Versions(t *testing.T) {
 	want(t, strict.Do("GET", restOld+"/tasks/none", "", alice), -32001, "code")
 }
 
+// TestRest_Wait: a status read waits for the task as long as its URL says.
+func TestRest_Wait(t *testing.T) {
+	c := probe(t)
+	for _, base := range []string{restBase, restOld} {
+		a := c.Do("GET", base+"/tasks/"+c.bg("@sleep 0.2")+"?wait=10s", "", alice)
+		want(t, a, "TASK_STATE_COMPLETED", "status", "state")
+	}
+	wantStatus(t, c.rest("", "GET", "/tasks/x?wait=soon", ""), 400, "INVALID_PARAMS")
+}
+
 // TestRest_Errors100: a setting has the statuses of the first edition.
 func TestRest_Errors100(t *testing.T) {
 	c := probe(t, func(cfg *configs.Config) { cfg.Compat.Errors = "1.0.0" })
