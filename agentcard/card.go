@@ -113,9 +113,10 @@ type provider struct {
 }
 
 type capabilities struct {
-	Streaming         bool `json:"streaming"`
-	PushNotifications bool `json:"pushNotifications"`
-	ExtendedAgentCard bool `json:"extendedAgentCard,omitzero"`
+	Streaming         bool        `json:"streaming"`
+	PushNotifications bool        `json:"pushNotifications"`
+	Extensions        []extension `json:"extensions,omitempty"`
+	ExtendedAgentCard bool        `json:"extendedAgentCard,omitzero"`
 }
 
 type skill struct {
@@ -186,6 +187,13 @@ func (o Options) encode(base string, v Variant, one *skills.Entry) ([]byte, erro
 	}
 	for _, e := range entries {
 		c.Skills = append(c.Skills, describe(e))
+	}
+	schemas, err := schemaExtension(base, entries)
+	if err != nil {
+		return nil, fmt.Errorf("encode card: %w", err)
+	}
+	if schemas != nil {
+		c.Capabilities.Extensions = append(c.Capabilities.Extensions, *schemas)
 	}
 	if v != V1 {
 		c.ProtocolVersion, c.URL, c.PreferredTransport = protocol03, endpoint, bindingJSONRPC

@@ -279,6 +279,11 @@ type Skill struct {
 	Serial         bool          `yaml:"serial"`
 	AnswerWithin   time.Duration `yaml:"answer_within" validate:"gte=0"`
 	DefaultAnswer  string        `yaml:"default_answer"`
+	MaxValues      int           `yaml:"max_values" validate:"gte=0"`
+	// InputSchema and OutputSchema are JSON Schemas of the skill's data; an empty one
+	// leaves that of the kind.
+	InputSchema  Document `yaml:"input_schema"`
+	OutputSchema Document `yaml:"output_schema"`
 	// Settings are the kind's own.
 	Settings Settings `yaml:"settings"`
 }

@@ -30,6 +30,7 @@ func Schema() (*jsonschema.Schema, error) {
 		reflect.TypeFor[Size]():          bounded(`^([-+]?[0-9.]+ *([kKMG]i?)?B?|.*\$\{.*)$`),
 		reflect.TypeFor[Secret]():        {Type: "string"},
 		reflect.TypeFor[Settings]():      {Type: "object"},
+		reflect.TypeFor[Document]():      {Types: []string{"object", "string"}},
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("make config schema: %w", err)

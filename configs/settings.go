@@ -80,7 +80,10 @@ func (r *reader) free(n ast.Node, path string, depth int) ast.Node {
 	case *ast.NullNode, *ast.BoolNode, *ast.IntegerNode, *ast.FloatNode:
 	case *ast.StringNode, *ast.LiteralNode:
 		text, _ := scalarText(n)
-		text, err := interpolate(text, r.env)
+		var err error
+		if !r.plain {
+			text, err = interpolate(text, r.env)
+		}
 		switch {
 		case err != nil:
 			r.fault(n, path, "%s", err)

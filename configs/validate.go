@@ -18,7 +18,7 @@ import (
 )
 
 // check returns every problem of the values: first what one value says, then what
-// they say together. It reads the files of keys.
+// they say together. It reads the files of keys and schemas.
 func (c *Config) check() []*Problem {
 	k := &checker{cfg: c, bad: map[string]bool{}}
 	k.tags()
@@ -252,8 +252,17 @@ var skillID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 func (k *checker) skills() {
 	seen := map[string]int{}
-	for i, s := range k.cfg.Skills {
+	for i := range k.cfg.Skills {
+		s := &k.cfg.Skills[i]
 		path := fmt.Sprintf("skills[%d]", i)
+		for _, d := range [...]struct {
+			key string
+			doc *Document
+		}{{"input_schema", &s.InputSchema}, {"output_schema", &s.OutputSchema}} {
+			if err := d.doc.read(); err != nil {
+				k.fault(path+"."+d.key, "%s", err)
+			}
+		}
 		if s.ID != "" && !skillID.MatchString(s.ID) {
 			k.fault(path+".id", "%q must be letters, digits, '.', '_' and '-', at most 64", s.ID)
 		}

@@ -27,6 +27,8 @@ type reader struct {
 	doc      *document
 	env      map[string]string
 	problems []*Problem
+	// plain leaves dollar signs in a tree without a type as they are.
+	plain bool
 }
 
 // readYAML reads data over cfg. The document is returned also with an error.
@@ -172,6 +174,8 @@ func (r *reader) fit(n ast.Node, t reflect.Type, path string) ast.Node {
 			return n
 		}
 		return r.free(n, path, 0)
+	case t == reflect.TypeFor[Document]():
+		return r.fitDocument(n, path)
 	case t == reflect.TypeFor[Secret](), t == reflect.TypeFor[Size](), t == reflect.TypeFor[time.Duration]():
 		return r.fitScalar(n, t, path)
 	case t.Kind() == reflect.Struct:

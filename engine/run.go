@@ -37,6 +37,8 @@ type run struct {
 	failEarly error
 	// answer is who may still take a message instead of a task; see replySlot.
 	answer *replySlot
+	// gaveData says that the skill put data out.
+	gaveData atomic.Bool
 
 	began  time.Time
 	cancel context.CancelCauseFunc
@@ -170,6 +172,10 @@ func (r *run) emit(ctx context.Context, ev a2a.Event) error {
 	if ev.Created != nil {
 		return fmt.Errorf("emit: %w", a2a.ErrEvent)
 	}
+	if err := r.checkResult(&ev); err != nil {
+		r.cancel(err)
+		return err
+	}
 	if m := ev.Message; m != nil && ev.Status == nil && ev.Artifact == nil {
 		return r.reply(m)
 	}
@@ -235,6 +241,9 @@ func (r *run) failure(cause, err error) a2a.Event {
 	switch {
 	case errors.Is(cause, skills.ErrTimeout):
 		return fail(a2a.CodeTimeout, "skill timed out after "+inSeconds(entry.Limits.Timeout))
+	case errors.As(cause, new(resultError)):
+		r.logFailure(cause)
+		return fail(a2a.CodeInvalidAgentResponse, "the skill's result does not fit its output schema")
 	case errors.Is(cause, errOutput):
 		return fail(a2a.CodeOutputTooLarge, fmt.Sprintf("skill put out more than %d bytes", entry.Limits.MaxOutputBytes))
 	case err == nil:

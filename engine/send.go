@@ -141,7 +141,12 @@ func (e *Engine) compose(caller a2a.Caller, choice skills.Choice, req *a2a.SendR
 			return s, input, err
 		}
 		var err error
-		if input, err = choice.Entry.Mapper.In(req.Message); err != nil {
+		input, err = choice.Entry.Mapper.In(req.Message)
+		// The schema names the place, so its word goes before the mapper's.
+		if bad := choice.Entry.CheckInput(input.Sent); bad != nil {
+			err = bad
+		}
+		if err != nil {
 			failure = a2a.AsError(err)
 		}
 		t.Warnings = input.Warnings
@@ -159,6 +164,7 @@ func (e *Engine) compose(caller a2a.Caller, choice skills.Choice, req *a2a.SendR
 			e.log.Error().Err(failure).Str("skill", string(t.Skill)).Msg("map message")
 		}
 		ev := a2a.StatusEvent(a2a.StateFailed, a2a.AgentText(fmt.Sprintf("%s-2", t.ID), failure.Message))
+		ev.Status.Message.Metadata = placesOf(failure.Fields)
 		ev.Seq, ev.At, ev.Status.At, ev.Status.Code = 2, at, at, failure.Code
 		if err := t.Apply(ev); err != nil {
 			return s, input, err
@@ -167,6 +173,27 @@ func (e *Engine) compose(caller a2a.Caller, choice skills.Choice, req *a2a.SendR
 		s.Run.State = taskstore.RunEnded
 	}
 	return s, input, nil
+}
+
+// placesOf returns the metadata that tells programs what is wrong where; nil for
+// nothing.
+func placesOf(fields []a2a.FieldViolation) json.RawMessage {
+	if len(fields) == 0 {
+		return nil
+	}
+	type place struct {
+		Field       string `json:"field"`
+		Description string `json:"description"`
+	}
+	list := make([]place, len(fields))
+	for i, f := range fields {
+		list[i] = place(f)
+	}
+	b, err := json.Marshal(map[string][]place{"violations": list})
+	if err != nil {
+		return nil // strings always encode
+	}
+	return b
 }
 
 // submit stores a new task and starts or queues its run r (nil for a task that is

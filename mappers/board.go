@@ -42,29 +42,29 @@ func (b *Board) In(m a2a.Message) (Input, error) {
 		return Input{}, err
 	}
 	if err := f.operation(b.operation, nil); err != nil {
-		return Input{}, err
+		return Input{Sent: f.sent}, err
 	}
 	payload := appendMember(nil, "operation", b.operation)
 	for _, name := range b.required {
 		id, err := f.takeString(name)
 		if err != nil {
-			return Input{}, err
+			return Input{Sent: f.sent}, err
 		}
 		if id == "" {
-			return Input{}, invalid(name + " is required")
+			return Input{Sent: f.sent}, invalid(name + " is required")
 		}
 		payload = appendMember(payload, name, id)
 	}
 	for _, name := range b.optional {
 		id, err := f.takeString(name)
 		if err != nil {
-			return Input{}, err
+			return Input{Sent: f.sent}, err
 		}
 		if id != "" {
 			payload = appendMember(payload, name, id)
 		}
 	}
-	return Input{Payload: append(payload, '}'), Warnings: f.finish()}, nil
+	return Input{Payload: append(payload, '}'), Warnings: f.finish(), Sent: f.sent}, nil
 }
 
 // takeText reads bare text as the first id. A skill without a required id is

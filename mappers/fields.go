@@ -29,6 +29,8 @@ type fields struct {
 	order    []string // names in the order of their first value
 	warnings []string
 	dropped  int // warnings beyond maxWarnings
+	// sent are the members as one object, if a data part was among the parts.
+	sent json.RawMessage
 }
 
 // textFunc takes the bare text of the part at path into f.
@@ -40,6 +42,7 @@ type textFunc func(f *fields, path, text string) error
 // a warning.
 func gather(m a2a.Message, onText textFunc) (*fields, error) {
 	f := &fields{values: map[string]jsontext.Value{}}
+	data := false
 	for i, p := range m.Parts {
 		path := "message.parts[" + strconv.Itoa(i) + "]"
 		var err error
@@ -47,6 +50,7 @@ func gather(m a2a.Message, onText textFunc) (*fields, error) {
 		case a2a.PartText:
 			err = f.addText(path+".text", strings.ToValidUTF8(p.Text, "\ufffd"), onText)
 		case a2a.PartData:
+			data = true
 			err = f.addData(path+".data", p.Data, onText)
 		default:
 			f.warn("ignored file part " + path)
@@ -55,7 +59,23 @@ func gather(m a2a.Message, onText textFunc) (*fields, error) {
 			return nil, err
 		}
 	}
+	if data {
+		f.sent = f.object()
+	}
 	return f, nil
+}
+
+// object returns the members as one object.
+func (f *fields) object() json.RawMessage {
+	b := []byte{'{'}
+	for i, name := range f.order {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(b, quoted(name)...), ':')
+		b = append(b, f.values[name]...)
+	}
+	return append(b, '}')
 }
 
 func (f *fields) addText(path, text string, onText textFunc) error {

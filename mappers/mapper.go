@@ -30,4 +30,8 @@ type Input struct {
 	// Warnings are remarks for the client ("ignored key \"x\""), in the order
 	// of the message. They are shown in the task's metadata.
 	Warnings []string
+	// Sent is the data that the client sent, as the mapper read it and before it
+	// changed anything: what an input schema speaks of. It is nil if the message has
+	// no data, and it is set also when In returns an error, if it got that far.
+	Sent json.RawMessage
 }

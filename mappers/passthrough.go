@@ -49,10 +49,11 @@ func (Passthrough) In(m a2a.Message) (Input, error) {
 	if len(data) == 0 {
 		data = []byte("null")
 	}
+	sent := data
 	if data[0] != '{' {
 		data = append(append([]byte(`{"data":`), data...), '}')
 	}
-	return Input{Payload: data, Warnings: f.finish()}, nil
+	return Input{Payload: data, Warnings: f.finish(), Sent: sent}, nil
 }
 
 // Out makes an artifact named "result" of one part: an object or an array as

@@ -76,14 +76,14 @@ func (r *Report) In(m a2a.Message) (Input, error) {
 		return Input{}, err
 	}
 	if err := f.operation(operationReport, r.others); err != nil {
-		return Input{}, err
+		return Input{Sent: f.sent}, err
 	}
 	in := ReportInput{Operation: operationReport}
 	if in.WorkspaceIDs, err = takeUnion(f, "workspace_id", "workspace_ids"); err != nil {
-		return Input{}, err
+		return Input{Sent: f.sent}, err
 	}
 	if in.BoardIDs, err = takeUnion(f, "board_id", "board_ids"); err != nil {
-		return Input{}, err
+		return Input{Sent: f.sent}, err
 	}
 	for _, s := range []struct {
 		to    *string
@@ -100,7 +100,7 @@ func (r *Report) In(m a2a.Message) (Input, error) {
 		for _, name := range s.names {
 			v, err := f.takeString(name)
 			if err != nil {
-				return Input{}, err
+				return Input{Sent: f.sent}, err
 			}
 			if v != "" {
 				*s.to = v
@@ -119,9 +119,9 @@ func (r *Report) In(m a2a.Message) (Input, error) {
 	}
 	payload, err := jsonv2.Marshal(in)
 	if err != nil {
-		return Input{}, fmt.Errorf("encode report input: %w", err)
+		return Input{Sent: f.sent}, fmt.Errorf("encode report input: %w", err)
 	}
-	return Input{Payload: payload, Warnings: f.finish()}, nil
+	return Input{Payload: payload, Warnings: f.finish(), Sent: f.sent}, nil
 }
 
 // readText takes the period, the language and the echo from plain text.

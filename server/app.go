@@ -60,6 +60,7 @@ type App struct {
 	binding  *binding.Binding
 	rpc      *jsonrpc.Handler
 	card     *agentcard.Server
+	schemas  *schemas
 	http     *http.Server
 	listener net.Listener
 	silent   silent
@@ -86,6 +87,9 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	set, err := BuildSkills(cfg, o.DataDir, o.Log)
 	if err != nil {
+		return nil, err
+	}
+	if a.schemas, err = newSchemas(set, cfg); err != nil {
 		return nil, err
 	}
 	// The address comes before the store: a second server is told so at once.

@@ -45,10 +45,11 @@ func BuildSkills(cfg *configs.Config, dataDir string, l zerolog.Logger) (*skills
 			},
 			Limits: skills.Limits{
 				Concurrency: s.Concurrency, Queue: s.Queue, QueueTotal: s.QueueTotal, Timeout: s.Timeout,
-				MaxOutputBytes: int64(s.MaxOutputBytes), MaxAttempts: s.MaxAttempts,
+				MaxOutputBytes: int64(s.MaxOutputBytes), MaxAttempts: s.MaxAttempts, MaxValues: s.MaxValues,
 			},
 			Retry: skills.Retry(s.Retry), StrictInput: s.StrictInput, Settings: s.Settings.JSON(),
 			Busy: skills.Busy(s.Busy), Serial: s.Serial, AnswerWithin: s.AnswerWithin, DefaultAnswer: s.DefaultAnswer,
+			InputSchema: s.InputSchema.JSON(), OutputSchema: s.OutputSchema.JSON(),
 		}, deps)
 		if err != nil {
 			return nil, fmt.Errorf("build skills: %w", err)

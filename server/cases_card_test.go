@@ -128,7 +128,8 @@ func cardCases() []bugCase {
 			})
 			for _, version := range []string{"", "0.3", "1.0"} {
 				a := c.Do("GET", cardPath, "", "A2A-Version: "+version)
-				if strings.Contains(string(a.Body), "null") {
+				// The name of the type, in a schema, is a string.
+				if strings.Contains(strings.ReplaceAll(string(a.Body), `"null"`, ""), "null") {
 					t.Errorf("card %q has a null: %s", version, clip(a.Body))
 				}
 				for _, name := range []string{"skills", "defaultInputModes", "defaultOutputModes"} {

@@ -72,10 +72,11 @@ func (a *App) routes() http.Handler {
 		r.Handle(base+"/*", mount(speak(h.Refuse, a.authenticate(h))))
 	}
 
-	card := http.Handler(a.card)
+	card, schema := http.Handler(a.card), http.Handler(a.schemas)
 	if a.cfg.Auth.ProtectCard {
-		card = a.authenticate(card)
+		card, schema = a.authenticate(card), a.authenticate(schema)
 	}
+	read("/skills/{skill}/schema", mount(schema))
 	for _, base := range []string{"", "/api", "/api/a2a", "/api/a2a/tasks", "/skills/{skill}", "/rest", "/skills/{skill}/rest"} {
 		for _, name := range []string{"agent-card.json", "agent.json"} {
 			read(base+"/.well-known/"+name, mount(card))

@@ -61,6 +61,9 @@ type Limits struct {
 	MaxOutputBytes int64
 	// MaxAttempts is how often a turn is run, crashes included; default 3.
 	MaxAttempts int
+	// MaxValues is how many members and elements data may have that is held against a
+	// schema; default 100,000.
+	MaxValues int
 }
 
 // withDefaults returns l with every zero field at its default.
@@ -82,6 +85,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.MaxAttempts == 0 {
 		l.MaxAttempts = 3
+	}
+	if l.MaxValues == 0 {
+		l.MaxValues = 100_000
 	}
 	return l
 }
@@ -106,6 +112,13 @@ type Entry struct {
 	// StrictInput refuses parts whose media type is not among the input modes
 	// (content_type_not_supported) before a task is made.
 	StrictInput bool
+	// InputSchema describes the data of the message that starts a task, OutputSchema
+	// each data part of its result; nil describes nothing.
+	InputSchema  *Schema
+	OutputSchema *Schema
+	// ProvenOutput says that the kind's tests hold its results to OutputSchema, so
+	// that they are not checked again while it runs.
+	ProvenOutput bool
 }
 
 // Set is the immutable set of skills of a server.

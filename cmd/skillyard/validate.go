@@ -72,15 +72,15 @@ func (p *program) buildSkills(cfg *configs.Config) (*skills.Set, error) {
 	return nil, errors.Join(faults...)
 }
 
-// skillProblem finds the place of what is wrong with a skill: texts about its kind
-// and settings begin with the key at fault.
+// skillProblem finds the place of what is wrong with a skill: texts about its kind,
+// settings and schemas begin with the key at fault.
 func skillProblem(cfg *configs.Config, i int, err error) error {
 	path := fmt.Sprintf("skills[%d]", i)
 	_, message, found := strings.Cut(err.Error(), fmt.Sprintf("skill %q: ", cfg.Skills[i].ID))
 	if !found {
 		message = err.Error()
 	}
-	if key, rest, ok := strings.Cut(message, " "); ok && (key == "kind" || strings.HasPrefix(key, "settings")) {
+	if key, rest, ok := strings.Cut(message, " "); ok && (key == "kind" || strings.HasPrefix(key, "settings") || strings.HasSuffix(key, "put_schema")) {
 		return cfg.Problem(path+"."+strings.TrimSuffix(key, ":"), rest)
 	}
 	return cfg.Problem(path, message)

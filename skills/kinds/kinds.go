@@ -33,6 +33,10 @@ type Spec struct {
 	// AnswerWithin and DefaultAnswer are those of skills.Entry.
 	AnswerWithin  time.Duration
 	DefaultAnswer string
+	// InputSchema and OutputSchema are JSON Schemas that replace the kind's own; nil
+	// keeps those.
+	InputSchema  json.RawMessage
+	OutputSchema json.RawMessage
 	// Settings is a JSON object of the kind's own, or nil. Unknown members are
 	// errors.
 	Settings json.RawMessage
@@ -78,6 +82,41 @@ func Build(s Spec, d Deps) (skills.Entry, error) {
 	if s.Retry != "" {
 		e.Retry = s.Retry
 	}
+	if err := schemas(&e, s.InputSchema, s.OutputSchema); err != nil {
+		return skills.Entry{}, fmt.Errorf("skill %q: %w", s.Info.ID, err)
+	}
+	return e, nil
+}
+
+// schemas puts schemas over those that the entry has; nil keeps them.
+func schemas(e *skills.Entry, input, output json.RawMessage) error {
+	for _, f := range []struct {
+		key string
+		raw json.RawMessage
+		to  **skills.Schema
+	}{{"input_schema", input, &e.InputSchema}, {"output_schema", output, &e.OutputSchema}} {
+		if len(f.raw) == 0 {
+			continue
+		}
+		compiled, err := skills.ParseSchema(f.raw)
+		if err != nil {
+			return fmt.Errorf("%s %w", f.key, err)
+		}
+		*f.to = compiled
+	}
+	if len(output) > 0 {
+		e.ProvenOutput = false // a schema that no test of the kind knows
+	}
+	return nil
+}
+
+// typed gives a built-in entry the schemas of its kind, which the kind's tests hold
+// its results to.
+func typed(e skills.Entry, input, output []byte) (skills.Entry, error) {
+	if err := schemas(&e, input, output); err != nil {
+		return skills.Entry{}, err
+	}
+	e.ProvenOutput = true
 	return e, nil
 }
 
@@ -121,7 +160,8 @@ func buildTaskManager(s Spec, d Deps) (skills.Entry, error) {
 	var names []string
 	for _, e := range taskmanager.Entries(d.Boards) {
 		if e.Info.ID == a2a.SkillID(set.Operation) {
-			return e, nil
+			input, output := taskmanager.Schemas(set.Operation)
+			return typed(e, input, output)
 		}
 		names = append(names, string(e.Info.ID))
 	}
@@ -144,7 +184,8 @@ func buildProcessManager(s Spec, d Deps) (skills.Entry, error) {
 	if err := o.Validate(); err != nil {
 		return skills.Entry{}, err
 	}
-	return processmanager.Entry(o), nil
+	input, output := processmanager.Schemas()
+	return typed(processmanager.Entry(o), input, output)
 }
 
 func buildMock(s Spec, _ Deps) (skills.Entry, error) {

@@ -221,8 +221,15 @@ func seconds(args []string) time.Duration {
 // Mapper hands the message to the mock as it is: the mock reads its parts itself.
 type Mapper struct{}
 
-// In makes an empty payload.
-func (Mapper) In(a2a.Message) (mappers.Input, error) { return mappers.Input{}, nil }
+// In makes an empty payload. The first data part is what a schema speaks of.
+func (Mapper) In(m a2a.Message) (mappers.Input, error) {
+	for _, p := range m.Parts {
+		if p.Kind == a2a.PartData {
+			return mappers.Input{Sent: p.Data}, nil
+		}
+	}
+	return mappers.Input{}, nil
+}
 
 // Out is not used: the mock emits its artifacts itself.
 func (Mapper) Out(json.RawMessage) ([]a2a.Artifact, error) { return nil, nil }

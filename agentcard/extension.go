@@ -1,0 +1,54 @@
+package agentcard
+
+import (
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/skillyard/skillyard/skills"
+)
+
+// SchemaExtension is the URI of the extension by which a card tells what data its
+// skills take and give: docs/extensions/skill-schema.md says how.
+const SchemaExtension = "https://github.com/skillyard/skillyard/extensions/skill-schema/v1"
+
+// extension is an AgentExtension (A2A 1.0 §4.4.4), the same in both versions.
+type extension struct {
+	URI         string         `json:"uri"`
+	Description string         `json:"description,omitempty"`
+	Required    bool           `json:"required,omitzero"`
+	Params      jsontext.Value `json:"params,omitempty"`
+}
+
+// skillSchema is what the extension says of a skill. The output is for those who read
+// the result; it stands at the URL only, which keeps cards short.
+type skillSchema struct {
+	URL   string         `json:"url"`
+	Input jsontext.Value `json:"input,omitempty"`
+}
+
+// schemaExtension describes the data of the entries, nil if none has a schema.
+func schemaExtension(base string, entries []*skills.Entry) (*extension, error) {
+	list := map[string]skillSchema{}
+	for _, e := range entries {
+		if e.InputSchema != nil || e.OutputSchema != nil {
+			list[string(e.Info.ID)] = skillSchema{
+				URL: base + SchemaPath(string(e.Info.ID)), Input: jsontext.Value(e.InputSchema.JSON()),
+			}
+		}
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	params, err := json.Marshal(map[string]any{"skills": list}, json.Deterministic(true))
+	if err != nil {
+		return nil, err
+	}
+	return &extension{
+		URI:         SchemaExtension,
+		Description: "JSON Schemas of the data that the skills take and give.",
+		Params:      params,
+	}, nil
+}
+
+// SchemaPath returns the path of a skill's schemas.
+func SchemaPath(id string) string { return "/skills/" + id + "/schema" }
