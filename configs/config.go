@@ -113,7 +113,10 @@ type Wait struct {
 	EMM time.Duration `yaml:"emm" env:"EMM" validate:"gte=0"`
 	V03 time.Duration `yaml:"0.3" env:"V03" validate:"gte=0"`
 	V1  time.Duration `yaml:"1.0" env:"V1" validate:"gte=0"`
-	Max time.Duration `yaml:"max" env:"MAX" validate:"gt=0"`
+	// Plain is that of POST /skills/{skill} and /tasks/{task} in plain HTTP, if the
+	// URL does not say.
+	Plain time.Duration `yaml:"plain" env:"PLAIN" validate:"gte=0"`
+	Max   time.Duration `yaml:"max" env:"MAX" validate:"gt=0"`
 }
 
 // For returns the cap for a dialect's name as package wire spells it; 0 is no cap.
@@ -123,6 +126,8 @@ func (w Wait) For(dialect string) time.Duration {
 		return w.EMM
 	case "1.0":
 		return w.V1
+	case "plain":
+		return w.Plain
 	}
 	return w.V03
 }

@@ -81,7 +81,7 @@ func TestLoad_Layers(t *testing.T) {
 	check("batch", cfg.Store.Batch, 9)
 	check("lease", cfg.Store.Lease, 30*time.Second)
 	check("level", cfg.Log.Level, "info")
-	check("wait", cfg.Limits.Wait, Wait{EMM: 20 * time.Second, V03: 5 * time.Second, V1: 3 * time.Second, Max: time.Minute})
+	check("wait", cfg.Limits.Wait, Wait{EMM: 20 * time.Second, V03: 5 * time.Second, V1: 3 * time.Second, Plain: 20 * time.Second, Max: time.Minute})
 	check("body", cfg.Server.MaxBodyBytes, Size(1<<20))
 	check("source", cfg.Boards.Source, "files")
 	check("enforced", cfg.Auth.Enforced(), false)

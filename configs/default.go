@@ -21,7 +21,7 @@ func Default() *Config {
 		Limits: Limits{
 			Read:       Rate{Requests: 12000, Per: time.Minute},
 			Write:      Rate{Requests: 6000, Per: time.Minute},
-			Wait:       Wait{EMM: 20 * time.Second, V03: 20 * time.Second, Max: time.Minute},
+			Wait:       Wait{EMM: 20 * time.Second, V03: 20 * time.Second, Plain: 20 * time.Second, Max: time.Minute},
 			MaxParts:   1000,
 			MaxIDBytes: 1024,
 			Streams:    1000,

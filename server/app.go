@@ -25,8 +25,10 @@ import (
 	"github.com/skillyard/skillyard/server/auth"
 	"github.com/skillyard/skillyard/server/binding"
 	"github.com/skillyard/skillyard/server/jsonrpc"
+	"github.com/skillyard/skillyard/server/plain"
 	"github.com/skillyard/skillyard/server/push"
 	"github.com/skillyard/skillyard/server/stream"
+	"github.com/skillyard/skillyard/skills"
 	"github.com/skillyard/skillyard/taskstore"
 	"github.com/skillyard/skillyard/taskstore/memory"
 	"github.com/skillyard/skillyard/taskstore/sqlite"
@@ -59,6 +61,7 @@ type App struct {
 	limits   *limiter
 	binding  *binding.Binding
 	rpc      *jsonrpc.Handler
+	plain    *plain.Handler
 	card     *agentcard.Server
 	schemas  *schemas
 	http     *http.Server
@@ -141,6 +144,14 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	a.binding = binding.New(bind)
 	a.rpc = jsonrpc.New(a.binding)
+	a.plain, err = plain.New(plain.Options{
+		Binding: a.binding, Skills: func(a2a.Caller) []*skills.Entry { return set.All() },
+		Default: set.Default().Info.ID, Base: resolver(cfg, a.Addr()).Base, TaskID: taskOf,
+		Origins: cfg.Server.CORSOrigins,
+	})
+	if err != nil {
+		return nil, err
+	}
 	a.http = &http.Server{
 		Handler:           a.routes(),
 		ReadHeaderTimeout: cfg.Server.ReadHeaderTimeout,

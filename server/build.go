@@ -138,7 +138,7 @@ func BuildCard(cfg *configs.Config, set *skills.Set, addr, version string) (*age
 	if err != nil {
 		return nil, err
 	}
-	base := agentcard.Resolver{PublicURL: cfg.Server.PublicURL, Trusted: cfg.Server.TrustedPrefixes(), Addr: addr}
+	base := resolver(cfg, addr)
 	c := cfg.Card
 	if c.Version == "" {
 		c.Version = version
@@ -153,6 +153,11 @@ func BuildCard(cfg *configs.Config, set *skills.Set, addr, version string) (*age
 		Base: base.Base, Vary: base.Vary(), Mode: agentcard.Variant(c.Mode), MaxAge: c.MaxAge,
 		Private: cfg.Auth.ProtectCard, Modified: time.Now(), NotFound: http.HandlerFunc(notFound),
 	})
+}
+
+// resolver finds the public URL of a request.
+func resolver(cfg *configs.Config, addr string) agentcard.Resolver {
+	return agentcard.Resolver{PublicURL: cfg.Server.PublicURL, Trusted: cfg.Server.TrustedPrefixes(), Addr: addr}
 }
 
 // stdLog carries what net/http has to say into the log.

@@ -63,7 +63,7 @@ func TestHTTP_Methods(t *testing.T) {
 func TestHTTP_UnknownPaths(t *testing.T) {
 	c := probe(t)
 	for _, path := range []string{
-		"/nowhere", "/api", "/api/a2a", "/api/a2a/task", "/skills", "/skills/", "/skills/a/b", "/.well-known/", "/.well-known/jwks.json",
+		"/nowhere", "/api", "/api/a2a", "/api/a2a/task", "/skills/a/b", "/tasks/a/b", "/.well-known/", "/.well-known/jwks.json",
 		"/skills/nope/.well-known/agent-card.json", "/healthz/", "//", "/api/a2a/tasks//", "/..%2fetc", "/skills/%2e%2e/.well-known/agent.json",
 	} {
 		for _, m := range []string{"GET", "POST"} {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"net/url"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
@@ -57,13 +58,14 @@ func (a *App) routes() http.Handler {
 		r.Method(http.MethodPost, path, rpc)
 	}
 	if a.cfg.Stream.Enabled {
-		status := a.rpc.StatusStream(func(r *http.Request) a2a.TaskID { return a2a.TaskID(chi.URLParam(r, "task")) })
+		status := a.rpc.StatusStream(taskOf)
 		r.HandleFunc("/api/a2a/tasks/{task}/stream", notAllowed("GET"))
 		r.Method(http.MethodGet, "/api/a2a/tasks/{task}/stream", a.authenticate(status))
 	}
+	skill := a.plain.Speak(a.authenticate(a.plain.Skill(a.rpc)))
 	for _, path := range []string{"/skills/{skill}", "/skills/{skill}/"} {
 		r.HandleFunc(path, notAllowed("POST"))
-		r.Post(path, mount(rpc))
+		r.Post(path, mount(skill))
 	}
 
 	// The REST binding has routes of its own, which chi's patterns cannot tell apart.
@@ -71,6 +73,25 @@ func (a *App) routes() http.Handler {
 		h := rest.New(a.binding, depth)
 		r.Handle(base+"/*", mount(speak(h.Refuse, a.authenticate(h))))
 	}
+
+	// Plain HTTP for people.
+	people := func(method, path string, h http.HandlerFunc) {
+		r.Method(method, path, a.plain.Speak(a.authenticate(h)))
+	}
+	for path, list := range map[string]http.HandlerFunc{
+		"/skills": a.plain.Skills, "/skills/": a.plain.Skills, "/tasks": a.plain.Tasks, "/tasks/": a.plain.Tasks,
+	} {
+		r.HandleFunc(path, notAllowed("GET, HEAD"))
+		people(http.MethodGet, path, list)
+		people(http.MethodHead, path, list)
+	}
+	r.HandleFunc("/tasks/{task}", notAllowed("GET, HEAD, POST, DELETE"))
+	people(http.MethodGet, "/tasks/{task}", a.plain.Task)
+	people(http.MethodHead, "/tasks/{task}", a.plain.Task)
+	people(http.MethodPost, "/tasks/{task}", a.plain.Answer)
+	people(http.MethodDelete, "/tasks/{task}", a.plain.Cancel)
+	r.HandleFunc("/tasks/{task}/stream", notAllowed("GET"))
+	people(http.MethodGet, "/tasks/{task}/stream", a.plain.Stream)
 
 	card, schema := http.Handler(a.card), http.Handler(a.schemas)
 	if a.cfg.Auth.ProtectCard {
@@ -83,4 +104,16 @@ func (a *App) routes() http.Handler {
 		}
 	}
 	return r
+}
+
+// taskOf returns the task of the path. The router cuts a path that needs escapes
+// before they are undone.
+func taskOf(r *http.Request) a2a.TaskID {
+	id := chi.URLParam(r, "task")
+	if r.URL.RawPath != "" {
+		if plain, err := url.PathUnescape(id); err == nil {
+			id = plain
+		}
+	}
+	return a2a.TaskID(id)
 }

@@ -118,6 +118,8 @@ type Dialects struct {
 	// RestV03 and RestV1 are the forms of 0.3 and 1.0 without JSON-RPC. Their methods
 	// are named like the operations, and their errors are whole bodies.
 	RestV03, RestV1 *Dialect
+	// Plain is not among All: it is no dialect of JSON-RPC.
+	Plain *Dialect
 
 	strict    bool
 	errors100 bool
@@ -126,7 +128,7 @@ type Dialects struct {
 
 // New returns the dialects.
 func New(opts Options) *Dialects {
-	d := &Dialects{EMM: newEMM(), V03: newV03(), V1: newV1(), strict: opts.StrictVersion, errors100: opts.Errors100}
+	d := &Dialects{EMM: newEMM(), V03: newV03(), V1: newV1(), Plain: newPlain(), strict: opts.StrictVersion, errors100: opts.Errors100}
 	d.V01 = newV01(d.V03)
 	d.RestV03, d.RestV1 = newRestV03(d.V03), newRestV1(d.V1, d.restRow)
 	d.methods = make(map[string]*Dialect)

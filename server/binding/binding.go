@@ -98,6 +98,9 @@ type Call struct {
 	// Shape returns the dialect that shows a task, which may depend on the task
 	// where two versions share a method; nil is always Dialect.
 	Shape func(*a2a.Task) *wire.Dialect
+	// WaitSends says that the URL's wait counts for a send as well: it replaces what
+	// the dialect's calls wait, up to the longest wait of a status read.
+	WaitSends bool
 }
 
 // Begin prepares for the answer: the time to send a request is not the time to
@@ -125,6 +128,11 @@ func (b *Binding) Do(r *http.Request, rec *access.Record, c Call) (any, a2a.View
 		q := req.(*a2a.SendRequest)
 		if err := b.fill(q, r, c.Dialect); err != nil {
 			return nil, q.View, err
+		}
+		if c.WaitSends {
+			if err := b.waitSend(q, r); err != nil {
+				return nil, q.View, err
+			}
 		}
 		rec.TaskID = q.TaskID
 		res, err := b.Engine.Send(ctx, rec.Caller, rec.Mount, q)
@@ -220,21 +228,40 @@ func (b *Binding) fill(q *a2a.SendRequest, r *http.Request, d *wire.Dialect) err
 // called when it is over.
 func (b *Binding) poll(q *a2a.GetRequest, r *http.Request, rec *access.Record) (leave func(), err error) {
 	leave = func() {}
-	if r.URL.RawQuery == "" {
-		return leave, nil
-	}
-	text := r.URL.Query().Get("wait")
-	if text == "" {
-		return leave, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return nil, a2a.InvalidParams("wait", "must be a time such as 30s")
+	d, _, err := wait(r)
+	if err != nil {
+		return nil, err
 	}
 	if q.Wait = min(d, b.MaxPoll); q.Wait > 0 && b.EnterStream != nil {
 		return b.EnterStream(rec.Caller)
 	}
 	return leave, nil
+}
+
+// waitSend gives a send the wait that the URL asks for, if it does.
+func (b *Binding) waitSend(q *a2a.SendRequest, r *http.Request) error {
+	d, given, err := wait(r)
+	if err != nil || !given {
+		return err
+	}
+	q.MaxWait = min(d, b.MaxPoll)
+	q.Blocking = q.Blocking && q.MaxWait > 0
+	return nil
+}
+
+// wait reads the wait of the URL.
+func wait(r *http.Request) (d time.Duration, given bool, err error) {
+	if r.URL.RawQuery == "" {
+		return 0, false, nil
+	}
+	text := r.URL.Query().Get("wait")
+	if text == "" {
+		return 0, false, nil
+	}
+	if d, err = time.ParseDuration(text); err != nil || d < 0 {
+		return 0, false, a2a.InvalidParams("wait", "must be a time such as 30s")
+	}
+	return d, true, nil
 }
 
 // Version returns the A2A-Version of a request, from its header or its query.
