@@ -226,7 +226,7 @@ func TestPlain_Skills(t *testing.T) {
 // TestPlain_Refusals: errors are problems, whatever found them.
 func TestPlain_Refusals(t *testing.T) {
 	c := probe(t, func(cfg *configs.Config) { cfg.Server.MaxBodyBytes = 2048 })
-	long := strings.Repeat("x", 2049)
+	long, task := strings.Repeat("x", 2049), "/tasks/"+plainID(t, c.run("@ask", ""))
 	for _, x := range []struct {
 		what   string
 		a      servertest.Answer
@@ -239,10 +239,11 @@ func TestPlain_Refusals(t *testing.T) {
 		{"an unknown task", c.Do("GET", "/tasks/nope", "", alice), 404, "task_not_found"},
 		{"an unknown task's stream", c.Do("GET", "/tasks/nope/stream", "", alice), 404, "task_not_found"},
 		{"a text that is too long", c.run(long, ""), 413, "too_large"},
-		{"an answer that is too long", c.Do("POST", "/tasks/x", long, alice, asText), 413, "too_large"},
+		{"an answer that is too long", c.Do("POST", task, long, alice, asText), 413, "too_large"},
 		{"no UTF-8", c.run("\xff", ""), 400, "invalid_params"},
-		{"another charset", c.Do("POST", "/tasks/x", "x", alice, "Content-Type: text/plain; charset=latin1"), 415, "unsupported_media_type"},
-		{"an image", c.Do("POST", "/tasks/x", "x", alice, "Content-Type: image/png"), 415, "unsupported_media_type"},
+		{"another charset", c.Do("POST", task, "x", alice, "Content-Type: text/plain; charset=latin1"), 415, "unsupported_media_type"},
+		{"an answer to no task", c.Do("POST", "/tasks/nope", "", alice), 404, "task_not_found"},
+		{"an image", c.Do("POST", task, "x", alice, "Content-Type: image/png"), 415, "unsupported_media_type"},
 		{"a compressed body", c.run("x", "", "Content-Encoding: gzip"), 415, "unsupported_media_type"},
 		{"JSON-RPC as a form", c.Do("POST", "/skills/probe", call("GetTask", `{}`), alice, "Content-Type: application/x-www-form-urlencoded"), 415, "unsupported_media_type"},
 		{"an id that is too long", c.Do("GET", "/tasks/"+strings.Repeat("x", 2000), "", alice), 400, "invalid_params"},

@@ -51,6 +51,7 @@ func (a *App) routes() http.Handler {
 	}
 	read("/healthz", health)
 	read("/readyz", a.ready)
+	read("/openapi.json", describe())
 
 	rpc := a.authenticate(a.rpc)
 	for _, path := range []string{"/", "/api/a2a/tasks", "/api/a2a/tasks/"} {

@@ -169,6 +169,17 @@ func (h *Handler) send(w http.ResponseWriter, r *http.Request, kind body) {
 		Refuse(w, r, unknownSkill(rec.Mount))
 		return
 	}
+	if task != "" {
+		// Whatever is wrong with the body matters to a task that is there only.
+		err := h.b.Allow(w, r, true)
+		if err == nil {
+			_, err = h.b.Engine.Get(r.Context(), rec.Caller, &a2a.GetRequest{ID: task})
+		}
+		if err != nil {
+			Refuse(w, r, a2a.AsError(err))
+			return
+		}
+	}
 	message, err := h.message(w, r, kind)
 	if err != nil {
 		Refuse(w, r, a2a.AsError(err))
