@@ -36,7 +36,7 @@ func (a *App) routes() http.Handler {
 				"Authorization", "X-API-Key", "Content-Type", "A2A-Version", "A2A-Extensions",
 				"Idempotency-Key", "Prefer", "Last-Event-ID", "traceparent", "X-Request-Id",
 			},
-			ExposedHeaders: []string{"A2A-Version", "A2A-Extensions", "Content-Location", "Retry-After", "X-Request-Id"},
+			ExposedHeaders: []string{"A2A-Version", "A2A-Extensions", "Content-Location", "Location", "Retry-After", "X-Request-Id", "X-Task-Status"},
 			MaxAge:         600,
 		}))
 	}
