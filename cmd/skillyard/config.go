@@ -24,11 +24,7 @@ func (p *program) configCommand() *cobra.Command {
 			Short: "Print the JSON Schema of a configuration, for editors",
 			Args:  cobra.NoArgs,
 			RunE: func(*cobra.Command, []string) error {
-				schema, err := configs.MarshalSchema()
-				if err != nil {
-					return err
-				}
-				_, err = p.out.Write(schema)
+				_, err := io.WriteString(p.out, configs.Schema())
 				return err
 			},
 		},

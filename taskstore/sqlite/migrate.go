@@ -2,62 +2,83 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
-
-	"github.com/pressly/goose/v3"
-	_ "modernc.org/sqlite" // the driver of the migrations
 )
 
-// schema holds the migrations. They are numbered and only ever added.
+// schema holds the migrations. They are numbered from 1 without gaps and only ever
+// added; the number of the last one applied is the database's user_version.
 //
 //go:embed schema/*.sql
 var schema embed.FS
 
-// migrate brings the database to the newest schema. A database that is newer
-// than that is refused: this program does not know what it would break.
+// migrate brings the database to the newest schema, each migration in a transaction
+// of its own. A database that is newer than that is refused: this program does not
+// know what it would break. The file's lock is held, so nobody else migrates.
+//
+// A migration library would do the same and cost half a megabyte of the program.
 func migrate(ctx context.Context, dsn string) error {
-	return withProvider(ctx, dsn, func(p *goose.Provider, have, want int64) error {
+	return withVersions(ctx, dsn, func(c *conn, have int64, steps []string) error {
+		want := int64(len(steps))
 		if have > want {
 			return fmt.Errorf("the database has schema version %d, this program knows versions up to %d: use a newer program", have, want)
 		}
-		_, err := p.Up(ctx)
-		return err
+		for version := have + 1; version <= want; version++ {
+			if err := apply(c, steps[version-1], version); err != nil {
+				return fmt.Errorf("apply schema version %d: %w", version, err)
+			}
+		}
+		return nil
 	})
+}
+
+// apply runs one migration whole or not at all.
+func apply(c *conn, step string, version int64) error {
+	for _, query := range []string{"BEGIN IMMEDIATE", step, fmt.Sprintf("PRAGMA user_version = %d", version), "COMMIT"} {
+		if _, err := c.exec(query); err != nil {
+			_, rollback := c.exec("ROLLBACK")
+			return errors.Join(err, rollback)
+		}
+	}
+	return nil
 }
 
 // checkSchema refuses a database that does not have the schema of this program.
 func checkSchema(ctx context.Context, dsn string) error {
-	return withProvider(ctx, dsn, func(_ *goose.Provider, have, want int64) error {
-		if have != want {
+	return withVersions(ctx, dsn, func(_ *conn, have int64, steps []string) error {
+		if want := int64(len(steps)); have != want {
 			return fmt.Errorf("the database has schema version %d, this program needs %d: use the program that serves it", have, want)
 		}
 		return nil
 	})
 }
 
-// withProvider calls f with the migrations of a database and with the schema
-// versions that the database has and that this program wants.
-func withProvider(ctx context.Context, dsn string, f func(p *goose.Provider, have, want int64) error) (err error) {
-	db, err := sql.Open("sqlite", dsn)
+// withVersions calls f with a connection, the schema version that the database has,
+// and the migrations in order.
+func withVersions(ctx context.Context, dsn string, f func(c *conn, have int64, steps []string) error) (err error) {
+	c, err := dial(dsn)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	files, err := fs.Sub(schema, "schema")
-	if err != nil {
-		return err
-	}
-	p, err := goose.NewProvider(goose.DialectSQLite3, db, files)
-	if err != nil {
-		return err
-	}
-	have, want, err := p.GetVersions(ctx)
+	defer func() { err = errors.Join(err, c.close()) }()
+	var have int64
+	err = c.query(ctx, func(r row) error { have = integer(r[0]); return nil }, "PRAGMA user_version")
 	if err != nil {
 		return fmt.Errorf("read schema version: %w", err)
 	}
-	return f(p, have, want)
+	files, err := fs.Glob(schema, "schema/*.sql") // sorted, and so in order
+	if err != nil {
+		return err
+	}
+	steps := make([]string, len(files))
+	for i, name := range files {
+		b, err := schema.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		steps[i] = string(b)
+	}
+	return f(c, have, steps)
 }

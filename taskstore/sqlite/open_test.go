@@ -106,7 +106,11 @@ func TestOpen_Refuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer db.Close()
-		if _, err := db.Exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)`); err != nil {
+		var newest int
+		if err := db.QueryRow(`PRAGMA user_version`).Scan(&newest); err != nil || newest < 2 {
+			t.Fatalf("got schema version %d, %v", newest, err)
+		}
+		if _, err := db.Exec(`PRAGMA user_version = 9999`); err != nil {
 			t.Fatal(err)
 		}
 		err = open(path)
@@ -114,7 +118,7 @@ func TestOpen_Refuses(t *testing.T) {
 			t.Errorf("got %v, want one that names the version and the file", err)
 		}
 		// Refusing left the lock free and the file as it was.
-		if _, err := db.Exec(`DELETE FROM goose_db_version WHERE version_id = 9999`); err != nil {
+		if _, err := db.Exec(fmt.Sprintf(`PRAGMA user_version = %d`, newest)); err != nil {
 			t.Fatal(err)
 		}
 		if err := open(path); err != nil {

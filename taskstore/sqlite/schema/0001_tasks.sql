@@ -1,5 +1,3 @@
--- +goose Up
-
 -- What is kept once per database.
 CREATE TABLE meta (
     name  TEXT PRIMARY KEY,

@@ -1,5 +1,3 @@
--- +goose Up
-
 -- Push configs. What is to be delivered is the task's log behind the cursor.
 CREATE TABLE pushes (
     no         INTEGER PRIMARY KEY AUTOINCREMENT, -- never used twice, so that an old claim fits no new row
