@@ -23,6 +23,7 @@ type Config struct {
 	Compat       Compat  `yaml:"compat" envPrefix:"COMPAT_"`
 	Report       Report  `yaml:"report" envPrefix:"REPORT_"`
 	Push         Push    `yaml:"push" envPrefix:"PUSH_"`
+	GRPC         GRPC    `yaml:"grpc" envPrefix:"GRPC_"`
 	DefaultSkill string  `yaml:"default_skill" env:"DEFAULT_SKILL" validate:"required"`
 	Skills       []Skill `yaml:"skills" env:"-" validate:"required,min=1,dive"`
 
@@ -260,6 +261,22 @@ type Push struct {
 	RetryMax   time.Duration `yaml:"retry_max" env:"RETRY_MAX" validate:"gt=0"`
 	// Secrets sign deliveries (Standard Webhooks), the first one being the newest.
 	Secrets []Secret `yaml:"secrets" env:"SECRETS"`
+}
+
+// GRPC is how gRPC is served, on a port of its own.
+type GRPC struct {
+	// Addr is the address to listen on; "" serves no gRPC.
+	Addr            string `yaml:"addr" env:"ADDR"`
+	TLS             TLS    `yaml:"tls" envPrefix:"TLS_"`
+	Reflection      bool   `yaml:"reflection" env:"REFLECTION"`
+	MaxMessageBytes Size   `yaml:"max_message_bytes" env:"MAX_MESSAGE_BYTES" validate:"gte=1024,lte=2147483647"`
+	MaxStreams      int    `yaml:"max_streams" env:"MAX_STREAMS" validate:"gte=1,lte=1000000"`
+}
+
+// TLS names a certificate and its key; both or neither.
+type TLS struct {
+	CertFile string `yaml:"cert_file" env:"CERT_FILE"`
+	KeyFile  string `yaml:"key_file" env:"KEY_FILE"`
 }
 
 // Skill is one skill. Zero limits take the defaults of package skills.

@@ -73,6 +73,7 @@ func Default() *Config {
 			RetryFirst: time.Second,
 			RetryMax:   10 * time.Minute,
 		},
+		GRPC:         GRPC{Reflection: true, MaxMessageBytes: 10 << 20, MaxStreams: 1000},
 		DefaultSkill: "weekly_report",
 		Skills:       builtin(),
 	}

@@ -47,6 +47,12 @@ func TestLoad_Problems(t *testing.T) {
 			`test.yaml:9:20: report.timezone: "Mars/Olympus" is not a time zone such as UTC or Europe/Kyiv`,
 			`test.yaml:10:16: default_skill: "nope" is not the id of a skill; there are weekly_report, list_board, list_boards, list_workspaces`,
 		}},
+		{"grpc", "server: {addr: ':1'}\ngrpc:\n  addr: ':1'\n  tls: {cert_file: x}\n  max_message_bytes: 10\n  max_streams: 0\n", nil, []string{
+			`test.yaml:3:9: grpc.addr: is server.addr; gRPC needs a port of its own`,
+			`test.yaml:4:3: grpc.tls: must have both cert_file and key_file, or neither`,
+			`test.yaml:5:22: grpc.max_message_bytes: must be at least 1024`,
+			`test.yaml:6:16: grpc.max_streams: must be at least 1`,
+		}},
 		{"skills", "default_skill: a\nskills:\n  - id: a/b\n  - id: a\n    kind: mock\n    input_modes: [text]\n  - {id: a, kind: mock, retry: twice}\n", nil, []string{
 			`test.yaml:3:5: skills[0].kind: is required`,
 			`test.yaml:3:9: skills[0].id: "a/b" must be letters, digits, '.', '_' and '-', at most 64`,
@@ -156,6 +162,22 @@ func TestConfig_Warnings(t *testing.T) {
 		cfg.Server.Addr = addr
 		if got := cfg.Warnings(); len(got) != want {
 			t.Errorf("%s: got %q, want %d", addr, got, want)
+		}
+	}
+	for _, tc := range []struct {
+		grpc GRPC
+		key  bool
+		want int
+	}{
+		{GRPC{}, false, 0}, {GRPC{Addr: "127.0.0.1:1"}, false, 0}, {GRPC{Addr: ":1"}, false, 2}, {GRPC{Addr: ":1"}, true, 1},
+		{GRPC{Addr: ":1", TLS: TLS{CertFile: "c", KeyFile: "k"}}, true, 0},
+	} {
+		cfg := Default()
+		if cfg.GRPC = tc.grpc; tc.key {
+			cfg.Auth.Keys = []Key{{Name: "k", Key: "k"}}
+		}
+		if got := cfg.Warnings(); len(got) != tc.want {
+			t.Errorf("%+v: got %q, want %d", tc.grpc, got, tc.want)
 		}
 	}
 	cfg := mustLoad(t, "server: {addr: ':1', public_url: 'https://x.example'}\nstore: {kind: memory}\n", "API_KEY=k")

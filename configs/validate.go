@@ -23,6 +23,7 @@ func (c *Config) check() []*Problem {
 	k := &checker{cfg: c, bad: map[string]bool{}}
 	k.tags()
 	k.server()
+	k.grpc()
 	k.auth()
 	k.boards()
 	k.card()
@@ -113,6 +114,20 @@ func (k *checker) server() {
 		if o != "*" && (err != nil || checkURL(o) != nil || u.Path != "") {
 			k.fault(fmt.Sprintf("server.cors_origins[%d]", i), "%q is not an origin such as https://ui.example.com, or *", o)
 		}
+	}
+}
+
+func (k *checker) grpc() {
+	g := k.cfg.GRPC
+	if g.Addr != "" {
+		if err := checkAddr(g.Addr); err != nil {
+			k.fault("grpc.addr", "%s", err)
+		} else if _, port, _ := net.SplitHostPort(g.Addr); g.Addr == k.cfg.Server.Addr && port != "0" {
+			k.fault("grpc.addr", "is server.addr; gRPC needs a port of its own")
+		}
+	}
+	if (g.TLS.CertFile == "") != (g.TLS.KeyFile == "") {
+		k.fault("grpc.tls", "must have both cert_file and key_file, or neither")
 	}
 }
 
@@ -295,11 +310,17 @@ func (k *checker) skills() {
 // each one sentence.
 func (c *Config) Warnings() []string {
 	var w []string
-	host, _, err := net.SplitHostPort(c.Server.Addr)
-	a, notAddress := netip.ParseAddr(host)
-	open := err == nil && host != "localhost" && (notAddress != nil || !a.IsLoopback())
+	open := reachable(c.Server.Addr)
 	if open && !c.Auth.Enforced() {
 		w = append(w, "server.addr "+c.Server.Addr+" can be reached from other machines, and no API key is asked for")
+	}
+	if reachable(c.GRPC.Addr) {
+		if !c.Auth.Enforced() {
+			w = append(w, "grpc.addr "+c.GRPC.Addr+" can be reached from other machines, and no API key is asked for")
+		}
+		if c.GRPC.TLS.CertFile == "" {
+			w = append(w, "grpc.addr "+c.GRPC.Addr+" can be reached from other machines without TLS (grpc.tls); a proxy in front should have it")
+		}
 	}
 	if open && c.Server.PublicURL == "" && len(c.Server.TrustedProxies) == 0 {
 		w = append(w, "server.public_url is not set: agent cards name the address that a client connected to, which may not be the one others can use")
@@ -308,4 +329,11 @@ func (c *Config) Warnings() []string {
 		w = append(w, "store.kind is memory: tasks are lost when the server stops")
 	}
 	return w
+}
+
+// reachable reports whether a listen address can be reached from other machines.
+func reachable(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	a, notAddress := netip.ParseAddr(host)
+	return err == nil && host != "localhost" && (notAddress != nil || !a.IsLoopback())
 }

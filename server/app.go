@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -24,6 +25,7 @@ import (
 	"github.com/skillyard/skillyard/engine"
 	"github.com/skillyard/skillyard/server/auth"
 	"github.com/skillyard/skillyard/server/binding"
+	"github.com/skillyard/skillyard/server/grpcapi"
 	"github.com/skillyard/skillyard/server/jsonrpc"
 	"github.com/skillyard/skillyard/server/plain"
 	"github.com/skillyard/skillyard/server/push"
@@ -64,10 +66,14 @@ type App struct {
 	plain    *plain.Handler
 	card     *agentcard.Server
 	schemas  *schemas
+	trusted  []netip.Prefix // proxies
 	http     *http.Server
 	listener net.Listener
 	silent   silent
-	stopping atomic.Bool
+	grpc     *grpcapi.Server // nil: no gRPC
+	// grpcListener is what grpc serves.
+	grpcListener net.Listener
+	stopping     atomic.Bool
 	// teardown holds what to release, in the order of acquisition.
 	teardown []func() error
 }
@@ -77,7 +83,7 @@ type App struct {
 func New(ctx context.Context, o Options) (_ *App, err error) {
 	cfg := o.Config
 	a := &App{
-		cfg: cfg, log: o.Log, limits: newLimiter(cfg.Limits),
+		cfg: cfg, log: o.Log, limits: newLimiter(cfg.Limits), trusted: cfg.Server.TrustedPrefixes(),
 		dialects: wire.New(wire.Options{StrictVersion: cfg.Compat.StrictVersion, Errors100: cfg.Compat.Errors == "1.0.0"}),
 	}
 	defer func() {
@@ -101,12 +107,13 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 			return nil, fmt.Errorf("listen: %w", err)
 		}
 	}
-	a.teardown = append(a.teardown, func() error {
-		if err := a.listener.Close(); !errors.Is(err, net.ErrClosed) {
-			return err
+	a.teardown = append(a.teardown, func() error { return closeListener(a.listener) })
+	if cfg.GRPC.Addr != "" {
+		if a.grpcListener, err = new(net.ListenConfig).Listen(ctx, "tcp", cfg.GRPC.Addr); err != nil {
+			return nil, fmt.Errorf("listen for gRPC: %w", err)
 		}
-		return nil
-	})
+		a.teardown = append(a.teardown, func() error { return closeListener(a.grpcListener) })
+	}
 	if err = LayDemo(cfg, o.DataDir); err != nil {
 		return nil, err
 	}
@@ -160,7 +167,28 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		ConnState:         a.silent.note,
 		ErrorLog:          stdLog(o.Log),
 	}
+	if a.grpcListener != nil {
+		if a.grpc, err = a.buildGRPC(); err != nil {
+			return nil, err
+		}
+	}
 	return a, nil
+}
+
+// closeListener closes a listener that may be closed already.
+func closeListener(l net.Listener) error {
+	if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// GRPCAddr returns the address gRPC is served on, or "" if it is not.
+func (a *App) GRPCAddr() string {
+	if a.grpcListener == nil {
+		return ""
+	}
+	return a.grpcListener.Addr().String()
 }
 
 // Addr returns the address the server listens on.
@@ -175,8 +203,12 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	a.engine.Start()
 	a.log.Info().Str("addr", a.Addr()).Msg("serving")
-	failed := make(chan error, 1)
+	failed := make(chan error, 2)
 	go func() { failed <- a.http.Serve(a.listener) }()
+	if a.grpc != nil {
+		a.log.Info().Str("addr", a.GRPCAddr()).Bool("tls", a.cfg.GRPC.TLS.CertFile != "").Msg("serving gRPC")
+		go func() { failed <- a.grpc.Serve(a.grpcListener) }()
+	}
 	var err error
 	select {
 	case err = <-failed:
@@ -195,6 +227,9 @@ const answerTime = 2 * time.Second
 
 func (a *App) stop() error {
 	a.stopping.Store(true)
+	if a.grpc != nil {
+		a.grpc.Drain()
+	}
 	if d := a.cfg.Server.DrainDelay; d > 0 {
 		a.log.Info().Dur("delay", d).Msg("not ready any more; waiting for the load balancer")
 		time.Sleep(d)
@@ -212,8 +247,10 @@ func (a *App) stop() error {
 	}()
 	answers, cancelAnswers := context.WithTimeout(context.Background(), a.cfg.Server.ShutdownTimeout+answerTime)
 	defer cancelAnswers()
+	grpcStopped := make(chan error, 1)
+	go func() { grpcStopped <- a.stopGRPC(answers) }()
 	err := a.http.Shutdown(answers)
-	err = errors.Join(<-stopped, err)
+	err = errors.Join(<-stopped, <-grpcStopped, err)
 	if err != nil {
 		// What is still open then is cut; its tasks are safe.
 		a.log.Warn().Err(err).Msg("stopping late")

@@ -36,8 +36,12 @@ func newLimiter(l configs.Limits) *limiter {
 
 // allow counts a request, and returns an *a2a.Error with code rate_limited when
 // the caller has no more left. Callers without a key are told apart by address.
-func (l *limiter) allow(w http.ResponseWriter, r *http.Request, reads bool) error {
-	rec := access.From(r.Context())
+func (l *limiter) allow(_ http.ResponseWriter, r *http.Request, reads bool) error {
+	return l.count(access.From(r.Context()), reads)
+}
+
+// count is allow for a request of any binding.
+func (l *limiter) count(rec *access.Record, reads bool) error {
 	key := rec.Caller.Scope.Tenant + "/" + rec.Caller.Name
 	if rec.Caller.Anonymous || rec.Caller.Name == "" {
 		key = "ip:" + httprate.CanonicalizeIP(rec.ClientIP)
@@ -46,7 +50,8 @@ func (l *limiter) allow(w http.ResponseWriter, r *http.Request, reads bool) erro
 	if reads {
 		limit, per, class = l.read, l.readPer, "read"
 	}
-	if limit == nil || !limit.OnLimit(w, r, key) {
+	// The library sets no headers (see newLimiter), and its counter does not fail.
+	if limit == nil || !limit.OnLimit(nil, new(http.Request), key) {
 		return nil
 	}
 	return &a2a.Error{

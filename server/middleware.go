@@ -2,13 +2,11 @@ package server
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"runtime/debug"
 	"time"
 
 	"github.com/go-chi/chi/v5"
-	"github.com/go-chi/chi/v5/middleware"
 	"github.com/google/uuid"
 	"github.com/rs/zerolog"
 
@@ -21,7 +19,7 @@ import (
 func (a *App) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		rec := &access.Record{RequestID: requestID(r), ClientIP: clientIP(r)}
+		rec := &access.Record{RequestID: requestID(r.Header.Get("X-Request-Id")), ClientIP: clientIP(r.RemoteAddr, r.Header.Values("X-Forwarded-For"), a.trusted)}
 		sw := &statusWriter{ResponseWriter: w}
 		if a.cfg.Server.RequestID {
 			sw.Header().Set("X-Request-Id", rec.RequestID)
@@ -68,8 +66,13 @@ func (a *App) logRequest(r *http.Request, rec *access.Record, w *statusWriter, t
 		route = c.RoutePattern()
 	}
 	ev = ev.Str("request_id", rec.RequestID).Str("method", r.Method).Str("route", route).
-		Int("status", status).Float64("duration_ms", float64(took.Microseconds())/1000).Int64("bytes", w.bytes).
-		Str("client_ip", rec.ClientIP).Str("principal", rec.Caller.Name)
+		Int("status", status).Float64("duration_ms", float64(took.Microseconds())/1000).Int64("bytes", w.bytes)
+	logRecord(ev, rec)
+}
+
+// logRecord writes the line of a request with what its record knows.
+func logRecord(ev *zerolog.Event, rec *access.Record) {
+	ev = ev.Str("client_ip", rec.ClientIP).Str("principal", rec.Caller.Name)
 	if rec.Method != "" {
 		ev = ev.Str("a2a_method", rec.Method)
 	}
@@ -89,8 +92,7 @@ func (a *App) logRequest(r *http.Request, rec *access.Record, w *statusWriter, t
 }
 
 // requestID takes over a sane X-Request-Id, or makes one.
-func requestID(r *http.Request) string {
-	id := r.Header.Get("X-Request-Id")
+func requestID(id string) string {
 	if id == "" || len(id) > 128 {
 		return uuid.Must(uuid.NewV7()).String()
 	}
@@ -101,18 +103,6 @@ func requestID(r *http.Request) string {
 		}
 	}
 	return id
-}
-
-// clientIP is the caller's address: the peer's, or what trusted proxies say.
-func clientIP(r *http.Request) string {
-	if ip := middleware.GetClientIP(r.Context()); ip != "" {
-		return ip
-	}
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return ""
-	}
-	return host
 }
 
 // authenticate finds the caller. Failed tries count against the address.

@@ -5,7 +5,6 @@ import (
 	"net/url"
 
 	"github.com/go-chi/chi/v5"
-	"github.com/go-chi/chi/v5/middleware"
 	"github.com/go-chi/cors"
 
 	"github.com/skillyard/skillyard/a2a"
@@ -20,13 +19,6 @@ import (
 // whatever URL they were given.
 func (a *App) routes() http.Handler {
 	r := chi.NewRouter()
-	if proxies := a.cfg.Server.TrustedPrefixes(); len(proxies) > 0 {
-		cidrs := make([]string, len(proxies))
-		for i, p := range proxies {
-			cidrs[i] = p.String()
-		}
-		r.Use(middleware.ClientIPFromXFF(cidrs...))
-	}
 	r.Use(a.observe)
 	if origins := a.cfg.Server.CORSOrigins; len(origins) > 0 {
 		r.Use(cors.Handler(cors.Options{

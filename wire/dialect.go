@@ -80,8 +80,8 @@ type Limits struct {
 	MaxSecretBytes int
 }
 
-// withDefaults returns l with every zero field at its default.
-func (l Limits) withDefaults() Limits {
+// WithDefaults returns l with every zero field at its default.
+func (l Limits) WithDefaults() Limits {
 	if l.MaxDepth == 0 {
 		l.MaxDepth = 64
 	}

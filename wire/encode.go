@@ -118,10 +118,15 @@ func recent(history []a2a.Message, n *int) []a2a.Message {
 // appendTaskMetadata appends the metadata member of a task: the skill's own and
 // what the server adds to it, which never replaces a member of the skill's.
 func appendTaskMetadata(b []byte, t *a2a.Task) []byte {
-	if len(t.Metadata) == 0 && t.Skill == "" && t.SkillSource == "" && t.QueuePlace == 0 && len(t.Warnings) == 0 {
+	if !hasMetadata(t) {
 		return b
 	}
-	b = openObject(key(b, "metadata"), t.Metadata)
+	return appendMergedMetadata(key(b, "metadata"), t)
+}
+
+// appendMergedMetadata appends the object itself.
+func appendMergedMetadata(b []byte, t *a2a.Task) []byte {
+	b = openObject(b, t.Metadata)
 	if t.Skill != "" && lookup(t.Metadata, "skillId") == nil {
 		b = stringMember(b, "skillId", string(t.Skill))
 	}
@@ -135,6 +140,25 @@ func appendTaskMetadata(b []byte, t *a2a.Task) []byte {
 		b = stringsMember(b, "warnings", t.Warnings)
 	}
 	return append(b, '}')
+}
+
+func hasMetadata(t *a2a.Task) bool {
+	return len(t.Metadata) > 0 || t.Skill != "" || t.SkillSource != "" || t.QueuePlace > 0 || len(t.Warnings) > 0
+}
+
+// appendCode appends a message's metadata with the code of the task's status.
+func appendCode(b, metadata []byte, code a2a.Code) []byte {
+	b = openObject(b, metadata)
+	return append(stringMember(b, "code", string(code)), '}')
+}
+
+// codeOf is the code that a message of the task's history shows: that of the status
+// if it is the status message.
+func codeOf(t *a2a.Task, m *a2a.Message) a2a.Code {
+	if t.Status.Message == nil || t.Status.Message.ID != m.ID {
+		return ""
+	}
+	return t.Status.Code
 }
 
 // spelling is what differs between 0.3 and 1.0 in tasks and messages.
@@ -169,8 +193,7 @@ func (s *spelling) message(b []byte, m *a2a.Message, context a2a.ContextID, task
 		b = s.parts(key(b, "parts"), m.Parts)
 	}
 	if code != "" && lookup(m.Metadata, "code") == nil {
-		b = openObject(key(b, "metadata"), m.Metadata)
-		b = append(stringMember(b, "code", string(code)), '}')
+		b = appendCode(key(b, "metadata"), m.Metadata, code)
 	} else if len(m.Metadata) > 0 {
 		b = rawMember(b, "metadata", m.Metadata)
 	}
@@ -231,12 +254,7 @@ func (s *spelling) history(b []byte, t *a2a.Task, n *int) []byte {
 	b = append(key(b, "history"), '[')
 	list := recent(t.History, n)
 	for i := range list {
-		m := &list[i]
-		code := t.Status.Code
-		if t.Status.Message == nil || t.Status.Message.ID != m.ID {
-			code = ""
-		}
-		b = s.message(element(b), m, t.ContextID, t.ID, code)
+		b = s.message(element(b), &list[i], t.ContextID, t.ID, codeOf(t, &list[i]))
 	}
 	return append(b, ']')
 }

@@ -33,7 +33,7 @@ type Envelope struct {
 // id if it could be read). The Envelope is meaningful for its ID even with an
 // error.
 func ParseEnvelope(body []byte, lim Limits) (Envelope, *a2a.Error) {
-	lim = lim.withDefaults()
+	lim = lim.WithDefaults()
 	var (
 		env       = Envelope{}
 		version   bool

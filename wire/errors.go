@@ -9,8 +9,17 @@ import (
 	"github.com/skillyard/skillyard/a2a"
 )
 
-// errorDomain is the domain of every ErrorInfo (A2A 1.0 §9.5).
-const errorDomain = "a2a-protocol.org"
+// ErrorDomain is the domain of every ErrorInfo (A2A 1.0 §9.5).
+const ErrorDomain = "a2a-protocol.org"
+
+// RPCCode is a code of google.rpc.Status, which is what gRPC answers with.
+type RPCCode uint32
+
+// rpcNames are the names of the codes that errors have, with their numbers as indexes.
+var rpcNames = [...]string{
+	3: "INVALID_ARGUMENT", 5: "NOT_FOUND", 6: "ALREADY_EXISTS", 7: "PERMISSION_DENIED", 8: "RESOURCE_EXHAUSTED",
+	9: "FAILED_PRECONDITION", 12: "UNIMPLEMENTED", 13: "INTERNAL", 14: "UNAVAILABLE", 16: "UNAUTHENTICATED",
+}
 
 // errorRow is how one code is spelled on the wire.
 type errorRow struct {
@@ -97,6 +106,24 @@ func (d *Dialects) restRow(code a2a.Code) errorRow {
 // 1.0.1 §5.4).
 func (d *Dialects) HTTPStatus(code a2a.Code) int { return d.restRow(code).http }
 
+// ErrorStatus is an error as google.rpc spells it.
+type ErrorStatus struct {
+	Code RPCCode
+	// Reason is that of the ErrorInfo, whose domain is ErrorDomain.
+	Reason  string
+	Message string
+}
+
+// StatusOf returns the status of an error.
+func (d *Dialects) StatusOf(e *a2a.Error) ErrorStatus {
+	row := d.restRow(e.Code)
+	s := ErrorStatus{Code: RPCCode(slices.Index(rpcNames[:], row.rpc)), Reason: row.reason, Message: e.Message}
+	if s.Message == "" {
+		s.Message = row.message
+	}
+	return s
+}
+
 // appendErrorHead appends the error object up to its message.
 func appendErrorHead(b []byte, number int, message, fallback string) []byte {
 	if message == "" {
@@ -174,7 +201,7 @@ func appendErrorEMM(b []byte, e *a2a.Error) []byte {
 func appendDetails(b []byte, member string, row *errorRow, e *a2a.Error) []byte {
 	b = append(key(b, member), `[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"`...)
 	b = append(b, row.reason...)
-	b = append(b, `","domain":"`+errorDomain+`"`...)
+	b = append(b, `","domain":"`+ErrorDomain+`"`...)
 	if len(e.Details) > 0 {
 		b = append(b, `,"metadata":`...)
 		b = appendStringMap(b, e.Details)

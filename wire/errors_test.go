@@ -146,3 +146,31 @@ func TestAppendError_FixedTexts(t *testing.T) {
 		}
 	}
 }
+
+// TestStatusOf is the gRPC column of A2A 1.0.1 §5.4, and what of it is ours.
+func TestStatusOf(t *testing.T) {
+	d, old := New(Options{}), New(Options{Errors100: true})
+	for code, want := range map[a2a.Code]RPCCode{
+		a2a.CodeTaskNotFound: 5, a2a.CodeTaskNotCancelable: 9, a2a.CodePushNotSupported: 9, a2a.CodeUnsupportedOperation: 9,
+		a2a.CodeContentTypeNotSupported: 3, a2a.CodeInvalidAgentResponse: 13, a2a.CodeExtendedCardNotConfigured: 9, a2a.CodeExtensionRequired: 9, a2a.CodeVersionNotSupported: 9,
+		a2a.CodeParse: 3, a2a.CodeInvalidRequest: 3, a2a.CodeInvalidParams: 3, a2a.CodeMethodNotFound: 12, a2a.CodeInternal: 13,
+		a2a.CodeUnauthenticated: 16, a2a.CodeForbidden: 7, a2a.CodeRateLimited: 8, a2a.CodeQueueFull: 8, a2a.CodeTooLarge: 8, a2a.CodeUnavailable: 14,
+		a2a.CodeTaskIDConflict: 6, a2a.CodeIdempotencyConflict: 3, "no such code": 13,
+	} {
+		got := d.StatusOf(&a2a.Error{Code: code})
+		if got.Code != want || got.Message == "" || got.Reason != rowOf(code).reason {
+			t.Errorf("%s: got %+v, want code %d", code, got, want)
+		}
+	}
+	for _, row := range errorTable {
+		if got := d.StatusOf(&a2a.Error{Code: row.code}).Code; got == 0 || got > 16 {
+			t.Errorf("%s: got gRPC code %d for %s", row.code, got, row.rpc)
+		}
+	}
+	if got := old.StatusOf(&a2a.Error{Code: a2a.CodeVersionNotSupported}).Code; got != 12 {
+		t.Errorf("got gRPC code %d in the errors of 1.0.0, want UNIMPLEMENTED", got)
+	}
+	if got := d.StatusOf(&a2a.Error{Code: a2a.CodeInternal, Message: "own words"}); got.Message != "own words" {
+		t.Errorf("got %q, want the error's own words", got.Message)
+	}
+}

@@ -40,8 +40,8 @@ func PlainMessage(body []byte, object bool, lim Limits) (a2a.Message, error) {
 		m.Parts = []a2a.Part{a2a.TextPart(string(body))}
 		return m, nil
 	}
-	if deeperThan(body, lim.withDefaults().MaxDepth) {
-		return m, &a2a.Error{Code: a2a.CodeInvalidParams, Message: tooDeep(lim.withDefaults()).Message}
+	if deeperThan(body, lim.WithDefaults().MaxDepth) {
+		return m, &a2a.Error{Code: a2a.CodeInvalidParams, Message: tooDeep(lim.WithDefaults()).Message}
 	}
 	m.Parts = []a2a.Part{a2a.DataPart(compact(body))}
 	return m, nil

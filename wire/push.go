@@ -227,13 +227,11 @@ func badWebhook(s string, max int) string {
 // headerText reads a text that becomes part of a header.
 func (r *reader) headerText() (string, error) {
 	s, _, err := r.text()
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", err
-	case len(s) > r.lim.MaxSecretBytes:
-		return "", r.invalid("must not be longer than " + strconv.Itoa(r.lim.MaxSecretBytes) + " bytes")
-	case !printable(s):
-		return "", r.invalid("must be printable ASCII")
+	}
+	if why := badHeaderText(s, r.lim.MaxSecretBytes); why != "" {
+		return "", r.invalid(why)
 	}
 	return s, nil
 }
@@ -242,8 +240,8 @@ func (r *reader) headerText() (string, error) {
 func (r *reader) scheme() (scheme string, err error) {
 	read := func() error {
 		s, err := r.headerText()
-		if err == nil && strings.ContainsFunc(s, func(c rune) bool { return !tokenChar(c) }) {
-			err = r.invalid("must be the name of an authentication scheme such as Bearer")
+		if why := badScheme(s); err == nil && why != "" {
+			err = r.invalid(why)
 		}
 		if scheme == "" {
 			scheme = s
@@ -256,6 +254,25 @@ func (r *reader) scheme() (scheme string, err error) {
 		err = read()
 	}
 	return scheme, err
+}
+
+// badHeaderText says what is wrong with a text that becomes part of a header, or "".
+func badHeaderText(s string, max int) string {
+	switch {
+	case len(s) > max:
+		return "must not be longer than " + strconv.Itoa(max) + " bytes"
+	case !printable(s):
+		return "must be printable ASCII"
+	}
+	return ""
+}
+
+// badScheme says what is wrong with the name of an authentication scheme, or "".
+func badScheme(s string) string {
+	if strings.ContainsFunc(s, func(c rune) bool { return !tokenChar(c) }) {
+		return "must be the name of an authentication scheme such as Bearer"
+	}
+	return ""
 }
 
 // printable reports whether s has only printable ASCII characters and spaces.

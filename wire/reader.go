@@ -28,7 +28,7 @@ type reader struct {
 }
 
 func newReader(params []byte, lim Limits, snake bool) *reader {
-	r := &reader{lim: lim.withDefaults(), snake: snake}
+	r := &reader{lim: lim.WithDefaults(), snake: snake}
 	r.d.Reset(bytes.NewBuffer(params), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	return r
 }

@@ -56,7 +56,7 @@ type PathParam struct{ Name, Value string }
 // member of it that says otherwise than the path, are errors.
 func RestParams(body []byte, query url.Values, path []PathParam, lim Limits) ([]byte, *a2a.Error) {
 	body = bytes.TrimSpace(body)
-	if e := checkBody(body, lim.withDefaults()); e != nil {
+	if e := checkBody(body, lim.WithDefaults()); e != nil {
 		return nil, e
 	}
 	b := []byte{'{'}

@@ -64,8 +64,12 @@ func (k *Keys) Declared() bool { return len(k.keys) > 0 }
 // Authenticate returns the caller of a request. A key that is not accepted is an
 // error also where none is needed; so is a missing one where one is. The error
 // is an *a2a.Error with code unauthenticated.
-func (k *Keys) Authenticate(r *http.Request) (a2a.Caller, error) {
-	bearer, apiKey := credentials(r)
+func (k *Keys) Authenticate(r *http.Request) (a2a.Caller, error) { return k.Caller(r.Header.Get) }
+
+// Caller is Authenticate for a request of any binding: get returns the value of a
+// header of that name, in any case, or "".
+func (k *Keys) Caller(get func(name string) string) (a2a.Caller, error) {
+	bearer, apiKey := credentials(get)
 	if bearer == "" && apiKey == "" {
 		if k.required {
 			return a2a.Caller{}, unauthenticated()
@@ -103,11 +107,11 @@ func (k *Keys) match(key string) (a2a.Caller, bool) {
 	return k.keys[found].caller, true
 }
 
-func credentials(r *http.Request) (bearer, apiKey string) {
-	if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
+func credentials(get func(name string) string) (bearer, apiKey string) {
+	if scheme, token, ok := strings.Cut(get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
 		bearer = strings.TrimSpace(token)
 	}
-	return bearer, strings.TrimSpace(r.Header.Get("X-API-Key"))
+	return bearer, strings.TrimSpace(get("X-API-Key"))
 }
 
 // unauthenticated is the same whatever is wrong with the key, or if there is none.

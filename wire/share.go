@@ -1,0 +1,82 @@
+package wire
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/skillyard/skillyard/a2a"
+)
+
+// This file is what other encodings of the protocol (package pb) share with the
+// JSON ones, so that a client reads the same whichever it uses.
+
+// CheckID refuses an id of a request that is too long, blank or has control
+// characters; "" is fine. The error blames field.
+func (l Limits) CheckID(field, id string) error {
+	if why := badID(id, l.WithDefaults().MaxIDBytes); why != "" {
+		return a2a.InvalidParams(field, why)
+	}
+	return nil
+}
+
+// CheckPush refuses a push config that could not be used. The error blames a member,
+// whose name has the prefix in front.
+func (l Limits) CheckPush(prefix string, c *a2a.PushConfig) error {
+	l = l.WithDefaults()
+	authentication := prefix + "authentication."
+	for _, m := range [...]struct{ field, why string }{
+		{prefix + "id", badID(c.ID, l.MaxIDBytes)},
+		{prefix + "url", badWebhook(c.URL, l.MaxURLBytes)},
+		{prefix + "token", badHeaderText(c.Token, l.MaxSecretBytes)},
+		{authentication + "scheme", badHeaderText(c.Scheme, l.MaxSecretBytes)},
+		{authentication + "scheme", badScheme(c.Scheme)},
+		{authentication + "credentials", badHeaderText(c.Credentials, l.MaxSecretBytes)},
+	} {
+		if m.why != "" {
+			return a2a.InvalidParams(m.field, m.why)
+		}
+	}
+	if c.Credentials != "" && c.Scheme == "" {
+		return required(authentication + "scheme")
+	}
+	return nil
+}
+
+// MetadataHints returns what the metadata of a send and that of its message (JSON
+// objects, or nil) say about the skill, in order of precedence.
+func MetadataHints(params, message json.RawMessage) []a2a.SkillHint {
+	var h hints
+	h[hintParamsMetadata], h[hintMessageMetadata] = lookup(params, "skillId"), lookup(message, "skillId")
+	return h.list()
+}
+
+// Recent returns the n most recent messages; all for nil.
+func Recent(history []a2a.Message, n *int) []a2a.Message { return recent(history, n) }
+
+// TaskMetadata returns the metadata of a task as a client sees it, with what the
+// server adds: a JSON object, or nil.
+func TaskMetadata(t *a2a.Task) json.RawMessage {
+	if !hasMetadata(t) {
+		return nil
+	}
+	return appendMergedMetadata(nil, t)
+}
+
+// MessageMetadata returns the metadata of a message as a client sees it, with the
+// code of a failed task's status ("" for none): a JSON object, or nil.
+func MessageMetadata(m *a2a.Message, code a2a.Code) json.RawMessage {
+	if code != "" && lookup(m.Metadata, "code") == nil {
+		return appendCode(nil, m.Metadata, code)
+	}
+	return m.Metadata
+}
+
+// HistoryCode is the code that goes with a message of the task's history.
+func HistoryCode(t *a2a.Task, m *a2a.Message) a2a.Code { return codeOf(t, m) }
+
+// AsCreated is the task as it was when the event created it: what a replay of the
+// whole log begins with.
+func AsCreated(ev *a2a.Event) *a2a.Task { return asCreated(ev) }
+
+// ValidText is s with bytes that are no UTF-8 replaced, one by one, as in JSON.
+func ValidText(s string) string { return strings.Map(func(r rune) rune { return r }, s) }
