@@ -38,6 +38,7 @@ func (b *Binding) Write(w http.ResponseWriter, status int, contentType string, f
 // of it.
 func (b *Binding) Read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.ContentLength > b.MaxBody {
+		b.drain(r)
 		return nil, tooLarge(b.MaxBody)
 	}
 	limited := http.MaxBytesReader(w, r.Body, b.MaxBody)
@@ -52,11 +53,19 @@ func (b *Binding) Read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	var over *http.MaxBytesError
 	switch {
 	case errors.As(err, &over):
+		b.drain(r)
 		return nil, tooLarge(b.MaxBody)
 	case err != nil:
 		return nil, &a2a.Error{Code: a2a.CodeInvalidRequest, Message: "The request body did not arrive whole.", Err: err}
 	}
 	return body, nil
+}
+
+// drain takes what is left of a body that is too large, up to the same size again.
+// A proxy that is still sending when the connection is closed tells its client of a
+// broken server instead of passing the refusal on.
+func (b *Binding) drain(r *http.Request) {
+	_, _ = io.CopyN(io.Discard, r.Body, 2*b.MaxBody) // as far as it goes
 }
 
 func tooLarge(limit int64) error {
