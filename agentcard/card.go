@@ -24,16 +24,8 @@ const (
 	V1 Variant = "v1"
 )
 
-// Binding and versions as the card spells them.
-const (
-	bindingJSONRPC = "JSONRPC"
-	version1       = "1.0"
-	version03      = "0.3"
-	protocol03     = "0.3.0"
-)
-
-// EndpointPath is the path of the endpoint that a full card names.
-const EndpointPath = "/api/a2a/tasks"
+// protocol03 is the version that a 0.3 card itself has, and all of its interfaces.
+const protocol03 = "0.3.0"
 
 // Provider is who runs the agent.
 type Provider struct {
@@ -50,6 +42,9 @@ type Options struct {
 	Description string
 	// Version is the agent's version.
 	Version string
+	// Interfaces are the ways to call the agent, the preferred one first, at least one
+	// of each version. The first of 0.3 is the main one of a 0.3 card.
+	Interfaces []Interface
 	// Provider is left out when its Organization is "".
 	Provider         Provider
 	DocumentationURL string
@@ -155,6 +150,7 @@ func (o Options) check() error {
 	if o.Skills == nil {
 		errs = append(errs, errors.New("card has no set of skills"))
 	}
+	errs = append(errs, checkInterfaces(o.Interfaces))
 	return errors.Join(errs...)
 }
 
@@ -177,14 +173,13 @@ func (o Options) encode(base string, v Variant, one *skills.Entry) ([]byte, erro
 	if o.Provider.Organization != "" {
 		c.Provider = &provider{Organization: o.Provider.Organization, URL: o.Provider.URL}
 	}
-	endpoint := base + EndpointPath
-	entries := o.Skills.All()
+	entries, focus := o.Skills.All(), ""
 	if one != nil {
 		s := describe(one)
-		endpoint = base + "/skills/" + s.ID
-		c.Name, c.Description = s.Name, s.Description
+		c.Name, c.Description, focus = s.Name, s.Description, s.ID
 		entries = []*skills.Entry{one}
 	}
+	all, old := shown(o.Interfaces, base, focus)
 	for _, e := range entries {
 		c.Skills = append(c.Skills, describe(e))
 	}
@@ -196,15 +191,13 @@ func (o Options) encode(base string, v Variant, one *skills.Entry) ([]byte, erro
 		c.Capabilities.Extensions = append(c.Capabilities.Extensions, *schemas)
 	}
 	if v != V1 {
-		c.ProtocolVersion, c.URL, c.PreferredTransport = protocol03, endpoint, bindingJSONRPC
-		c.AdditionalInterfaces = []interface03{{URL: endpoint, Transport: bindingJSONRPC}}
-		c.ExtendedCard = o.Extended
+		c.ProtocolVersion, c.ExtendedCard, c.AdditionalInterfaces = protocol03, o.Extended, old
+		if len(old) > 0 {
+			c.URL, c.PreferredTransport = old[0].URL, old[0].Transport
+		}
 	}
 	if v != V03 {
-		c.SupportedInterfaces = []interface1{
-			{URL: endpoint, ProtocolBinding: bindingJSONRPC, ProtocolVersion: version1},
-			{URL: endpoint, ProtocolBinding: bindingJSONRPC, ProtocolVersion: version03},
-		}
+		c.SupportedInterfaces = all
 	}
 	switch {
 	case !o.Secured:

@@ -26,6 +26,16 @@ var update = flag.Bool("update", false, "rewrite golden files")
 
 const public = "https://agents.example.com/my"
 
+// rpc is where the tests' agents take JSON-RPC.
+const rpc = "/api/a2a/tasks"
+
+func interfaces() []Interface {
+	return []Interface{
+		{URL: rpc, SkillURL: "/skills/{id}", Binding: BindingJSONRPC, Version: Version1},
+		{URL: rpc, SkillURL: "/skills/{id}", Binding: BindingJSONRPC, Version: Version03},
+	}
+}
+
 func entry(info skills.Info) skills.Entry {
 	run := skills.Func(func(context.Context, skills.Input, skills.Emit) error { return nil })
 	return skills.Entry{Info: info, Skill: run, Mapper: mappers.NewPassthrough()}
@@ -56,6 +66,7 @@ func full(t testing.TB) ServerOptions {
 				},
 				skills.Info{ID: "list_board"}),
 			Name: "Skillyard", Description: "Boards & reports <for> agents", Version: "1.2.3",
+			Interfaces:       interfaces(),
 			Provider:         Provider{Organization: "Example", URL: "https://example.com"},
 			DocumentationURL: "https://example.com/docs", IconURL: "https://example.com/icon.png",
 			Streaming: true, PushNotifications: true, Extended: true,
@@ -67,7 +78,7 @@ func full(t testing.TB) ServerOptions {
 
 func minimal(t testing.TB) ServerOptions {
 	return ServerOptions{Options: Options{
-		Skills: newSet(t, skills.Info{ID: "list_board"}), Name: "n", Description: "d", Version: "0",
+		Skills: newSet(t, skills.Info{ID: "list_board"}), Name: "n", Description: "d", Version: "0", Interfaces: interfaces(),
 	}}
 }
 
@@ -163,7 +174,7 @@ func validate(t *testing.T, schema string, body []byte) {
 
 func TestNew_lists_what_is_missing(t *testing.T) {
 	_, err := New(ServerOptions{Mode: "1.0"})
-	for _, want := range []string{"name", "description", "version", "skills", "mode"} {
+	for _, want := range []string{"name", "description", "version", "skills", "mode", "interface of version 1.0", "interface of version 0.3"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want it to name %s", err, want)
 		}
@@ -240,7 +251,7 @@ func TestServer_JSON_read_by_a2a_go(t *testing.T) {
 	if err := json.Unmarshal(body, &card); err != nil {
 		t.Fatalf("decode: %v", err)
 	}
-	if len(card.SupportedInterfaces) != 2 || card.SupportedInterfaces[0].URL != public+EndpointPath ||
+	if len(card.SupportedInterfaces) != 2 || card.SupportedInterfaces[0].URL != public+rpc ||
 		len(card.Skills) != 2 || len(card.SecuritySchemes) != 2 {
 		t.Errorf("got %+v", card)
 	}

@@ -160,7 +160,7 @@ func (s *Server) JSON(base string, v Variant, id a2a.SkillID) ([]byte, error) {
 // agent/getAuthenticatedExtendedCard. It is the full card.
 func (s *Server) Extended(r *http.Request, dialect string) ([]byte, error) {
 	v := V03
-	if dialect == version1 {
+	if dialect == Version1 {
 		v = V1
 	}
 	body, err := s.JSON(s.o.Base(r), v, "")

@@ -145,7 +145,8 @@ func BuildCard(cfg *configs.Config, set *skills.Set, addr, version string) (*age
 	}
 	return agentcard.New(agentcard.ServerOptions{
 		Options: agentcard.Options{
-			Skills: set, Name: c.Name, Description: c.Description, Version: c.Version,
+			Interfaces: interfaces(),
+			Skills:     set, Name: c.Name, Description: c.Description, Version: c.Version,
 			Provider:         agentcard.Provider{Organization: c.Provider.Organization, URL: c.Provider.URL},
 			DocumentationURL: c.DocumentationURL, IconURL: c.IconURL, Extended: c.Extended, Streaming: cfg.Stream.Enabled, PushNotifications: cfg.Push.Enabled,
 			Secured: keys.Declared(), SecurityRequirements: c.SecurityRequirements,
@@ -158,6 +159,18 @@ func BuildCard(cfg *configs.Config, set *skills.Set, addr, version string) (*age
 // resolver finds the public URL of a request.
 func resolver(cfg *configs.Config, addr string) agentcard.Resolver {
 	return agentcard.Resolver{PublicURL: cfg.Server.PublicURL, Trusted: cfg.Server.TrustedPrefixes(), Addr: addr}
+}
+
+// endpoint is the path that a full card names for JSON-RPC.
+const endpoint = "/api/a2a/tasks"
+
+// interfaces are the ways to call this server, the preferred one first.
+func interfaces() []agentcard.Interface {
+	const skill = "/skills/{id}"
+	return []agentcard.Interface{
+		{URL: endpoint, SkillURL: skill, Binding: agentcard.BindingJSONRPC, Version: agentcard.Version1},
+		{URL: endpoint, SkillURL: skill, Binding: agentcard.BindingJSONRPC, Version: agentcard.Version03},
+	}
 }
 
 // stdLog carries what net/http has to say into the log.
