@@ -14,4 +14,6 @@ type Caller struct {
 	Name string
 	// Anonymous says that no credential was presented (and none was needed).
 	Anonymous bool
+	// Skills are the only skills the caller may use; empty means all.
+	Skills []SkillID
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/skillyard/skillyard/a2a"
 	"github.com/skillyard/skillyard/skills"
 )
 
@@ -154,9 +155,9 @@ func (o Options) check() error {
 	return errors.Join(errs...)
 }
 
-// encode returns a card as JSON with a line break at the end. one is the skill of
-// a focused card, nil for the full one.
-func (o Options) encode(base string, v Variant, one *skills.Entry) ([]byte, error) {
+// encode returns a card as JSON with a line break at the end. It lists the entries;
+// one is the id of the skill of a focused card, whose only entry that is, or "".
+func (o Options) encode(base string, v Variant, entries []*skills.Entry, one a2a.SkillID) ([]byte, error) {
 	c := card{
 		Name:             o.Name,
 		Description:      o.Description,
@@ -173,13 +174,11 @@ func (o Options) encode(base string, v Variant, one *skills.Entry) ([]byte, erro
 	if o.Provider.Organization != "" {
 		c.Provider = &provider{Organization: o.Provider.Organization, URL: o.Provider.URL}
 	}
-	entries, focus := o.Skills.All(), ""
-	if one != nil {
-		s := describe(one)
-		c.Name, c.Description, focus = s.Name, s.Description, s.ID
-		entries = []*skills.Entry{one}
+	if one != "" {
+		s := describe(entries[0])
+		c.Name, c.Description = s.Name, s.Description
 	}
-	all, old := shown(o.Interfaces, base, focus)
+	all, old := shown(o.Interfaces, base, string(one))
 	for _, e := range entries {
 		c.Skills = append(c.Skills, describe(e))
 	}

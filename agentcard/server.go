@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,9 +29,11 @@ type ServerOptions struct {
 	Mode Variant
 	// MaxAge is how long clients may keep a card; 0 makes them ask every time.
 	MaxAge time.Duration
-	// Private says that a key is needed to get a card, so that shared caches do
-	// not keep it.
+	// Private says that a key is needed to get a card: it then shows what its caller
+	// may use, and shared caches do not keep it.
 	Private bool
+	// Caller returns who makes a request; required with Private.
+	Caller func(*http.Request) a2a.Caller
 	// Modified is the time of the Last-Modified header, normally when the
 	// configuration was loaded; zero leaves the header out.
 	Modified time.Time
@@ -58,7 +61,15 @@ type cacheKey struct {
 	base    string
 	variant Variant
 	skill   a2a.SkillID
+	// skills are the ids of a caller's skills; "" is what everybody sees.
+	skills string
 }
+
+// stranger is who has shown no key: the public card is made for them.
+var stranger = a2a.Caller{Anonymous: true}
+
+// credentials are the headers with which callers show who they are.
+var credentials = []string{"Authorization", "X-API-Key"}
 
 type encodedCard struct {
 	body []byte
@@ -71,6 +82,9 @@ func New(o ServerOptions) (*Server, error) {
 	if o.Mode != "" && o.Mode != Hybrid && o.Mode != V1 {
 		err = errors.Join(err, fmt.Errorf("card mode is %q; it must be %s or %s", o.Mode, Hybrid, V1))
 	}
+	if o.Private && o.Caller == nil {
+		err = errors.Join(err, errors.New("private card without callers"))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +93,7 @@ func New(o ServerOptions) (*Server, error) {
 	scope := "public"
 	if o.Private {
 		scope = "private"
-		vary = append(vary, "Authorization", "X-API-Key")
+		vary = append(vary, credentials...)
 	}
 	s.vary = strings.Join(vary, ", ")
 	s.cache = scope + ", max-age=" + strconv.FormatInt(int64(o.MaxAge/time.Second), 10)
@@ -115,7 +129,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if version == "" {
 		version = r.URL.Query().Get("A2A-Version")
 	}
-	c, err := s.card(s.o.Base(r), Pick(version, r.URL.Path, s.o.Mode), skillOf(r.URL.Path))
+	who := audience{caller: stranger}
+	if s.o.Private {
+		who.caller = s.o.Caller(r)
+	}
+	c, err := s.card(s.o.Base(r), Pick(version, r.URL.Path, s.o.Mode), skillOf(r.URL.Path), who)
 	if err != nil {
 		s.notFound(w, r)
 		return
@@ -147,42 +165,79 @@ func skillOf(path string) a2a.SkillID {
 	return a2a.SkillID(id)
 }
 
-// JSON returns a card as JSON: the focused one of a skill, or with "" the full one.
-// base has no slash at the end. The caller must not change the bytes. The only
-// error a caller can cause is the id of a skill that does not exist.
+// JSON returns the public card as JSON: the focused one of a skill, or with "" the
+// full one. base has no slash at the end. The caller must not change the bytes. The
+// only error a caller can cause is the id of a skill that does not exist.
 func (s *Server) JSON(base string, v Variant, id a2a.SkillID) ([]byte, error) {
-	c, err := s.card(base, v, id)
+	c, err := s.card(base, v, id, audience{caller: stranger})
 	return c.body, err
 }
 
 // Extended returns the extended card for an authenticated caller, in the form of a
 // dialect ("1.0", else 0.3): the result of GetExtendedAgentCard and
-// agent/getAuthenticatedExtendedCard. It is the full card.
-func (s *Server) Extended(r *http.Request, dialect string) ([]byte, error) {
+// agent/getAuthenticatedExtendedCard. It is the full card, with the skills that this
+// caller may use, private ones among them. See KeepPrivate for its headers.
+func (s *Server) Extended(r *http.Request, caller a2a.Caller, dialect string) ([]byte, error) {
 	v := V03
 	if dialect == Version1 {
 		v = V1
 	}
-	body, err := s.JSON(s.o.Base(r), v, "")
-	return bytes.TrimSuffix(body, []byte("\n")), err
+	c, err := s.card(s.o.Base(r), v, "", audience{caller: caller, extended: true})
+	return bytes.TrimSuffix(c.body, []byte("\n")), err
+}
+
+// KeepPrivate sets the headers of an answer with an extended card: no shared cache
+// may keep it.
+func KeepPrivate(h http.Header) {
+	h.Set("Cache-Control", "private")
+	for _, name := range credentials {
+		h.Add("Vary", name)
+	}
+}
+
+// audience is who a card is for.
+type audience struct {
+	caller a2a.Caller
+	// extended shows private skills as well.
+	extended bool
+}
+
+// skills returns what the full card lists.
+func (a audience) skills(set *skills.Set) []*skills.Entry {
+	all := set.For(a.caller).All()
+	if a.extended {
+		return all
+	}
+	return slices.DeleteFunc(all, func(e *skills.Entry) bool { return e.Private })
 }
 
 // card returns an encoded card, from the cache if it is there.
-func (s *Server) card(base string, v Variant, id a2a.SkillID) (encodedCard, error) {
-	key := cacheKey{base, v, id}
+func (s *Server) card(base string, v Variant, id a2a.SkillID, who audience) (encodedCard, error) {
+	key := cacheKey{base: base, variant: v, skill: id}
+	var shown []*skills.Entry
+	switch {
+	case id != "":
+		one := s.o.Skills.For(who.caller).Get(id)
+		if one == nil {
+			return encodedCard{}, fmt.Errorf("card of skill %q: no such skill", id)
+		}
+		shown = []*skills.Entry{one}
+	case !who.caller.Anonymous:
+		shown = who.skills(s.o.Skills)
+		for _, e := range shown {
+			key.skills += string(e.Info.ID) + "\x00"
+		}
+	}
 	s.mu.Lock()
 	c, ok := s.encoded[key]
 	s.mu.Unlock()
 	if ok {
 		return c, nil
 	}
-	var one *skills.Entry
-	if id != "" {
-		if one = s.o.Skills.Get(id); one == nil {
-			return encodedCard{}, fmt.Errorf("card of skill %q: no such skill", id)
-		}
+	if shown == nil {
+		shown = who.skills(s.o.Skills)
 	}
-	body, err := s.o.encode(base, v, one)
+	body, err := s.o.encode(base, v, shown, id)
 	if err != nil {
 		return encodedCard{}, err
 	}

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/skillyard/skillyard/a2a"
+	"github.com/skillyard/skillyard/skills"
 )
 
 func TestPick(t *testing.T) {
@@ -189,6 +192,7 @@ func TestServer_Caching(t *testing.T) {
 
 	o := full(t)
 	o.Private = true
+	o.Caller = func(*http.Request) a2a.Caller { return a2a.Caller{Name: "alice"} }
 	private := serve(t, newServer(t, o, Resolver{PublicURL: public}))
 	resp, _ = private.do("GET", cardPath)
 	if got := resp.Header.Get("Cache-Control") + "|" + resp.Header.Get("Vary"); got != "private, max-age=60|A2A-Version, Authorization, X-API-Key" {
@@ -215,7 +219,7 @@ func TestServer_Extended(t *testing.T) {
 	s := newServer(t, full(t), Resolver{PublicURL: public})
 	r := httptest.NewRequest("POST", "/", nil)
 	for dialect, v := range map[string]Variant{"1.0": V1, "0.3": V03} {
-		got, err := s.Extended(r, dialect)
+		got, err := s.Extended(r, a2a.Caller{Name: "alice"}, dialect)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -235,5 +239,71 @@ func TestServer_cache_is_bounded(t *testing.T) {
 	}
 	if n := len(s.encoded); n > maxCached {
 		t.Errorf("%d cards cached, want at most %d", n, maxCached)
+	}
+}
+
+// TestServer_audiences: who sees which skills, on which card.
+func TestServer_audiences(t *testing.T) {
+	infos := []skills.Info{{ID: "open"}, {ID: "other"}, {ID: "hidden"}}
+	entries := make([]skills.Entry, len(infos))
+	for i, info := range infos {
+		entries[i] = entry(info)
+		entries[i].Private = info.ID == "hidden"
+	}
+	set, err := skills.NewSet("open", entries...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := minimal(t)
+	o.Skills, o.Extended = set, true
+	ids := func(body []byte) string {
+		var c struct{ Skills []struct{ ID string } }
+		if err := json.Unmarshal(body, &c); err != nil {
+			t.Fatal(err)
+		}
+		var list []string
+		for _, s := range c.Skills {
+			list = append(list, s.ID)
+		}
+		return strings.Join(list, " ")
+	}
+	all, some := a2a.Caller{Name: "all"}, a2a.Caller{Name: "some", Skills: []a2a.SkillID{"hidden", "other"}}
+	s := newServer(t, o, Resolver{PublicURL: public})
+	for range 2 { // the second time from the cache
+		body, err := s.JSON(public, V1, "")
+		if got := ids(body); err != nil || got != "open other" {
+			t.Errorf("public card: got %q, %v", got, err)
+		}
+		for _, c := range []struct {
+			caller a2a.Caller
+			want   string
+		}{{all, "open other hidden"}, {some, "other hidden"}} {
+			body, err := s.Extended(httptest.NewRequest("POST", "/", nil), c.caller, "1.0")
+			if got := ids(body); err != nil || got != c.want {
+				t.Errorf("extended card of %s: got %q, %v, want %q", c.caller.Name, got, err, c.want)
+			}
+		}
+	}
+	if _, err := s.JSON(public, V1, "hidden"); err == nil {
+		t.Error("the public card of a private skill is there")
+	}
+
+	o.Private = true
+	o.Caller = func(r *http.Request) a2a.Caller {
+		if r.Header.Get("X-API-Key") == "some" {
+			return some
+		}
+		return all
+	}
+	c := serve(t, newServer(t, o, Resolver{PublicURL: public}))
+	for key, want := range map[string]string{"all": "open other", "some": "other"} {
+		if _, body := c.do("GET", cardPath, "X-API-Key", key); ids([]byte(body)) != want {
+			t.Errorf("protected card of %s: got %q, want %q", key, ids([]byte(body)), want)
+		}
+	}
+	for id, want := range map[string]int{"hidden": 200, "other": 200, "open": 404, "none": 404} {
+		if resp, _ := c.do("GET", "/skills/"+id+cardPath, "X-API-Key", "some"); resp.StatusCode != want {
+			t.Errorf("protected card of skill %s: got %s, want %d", id, resp.Status, want)
+		}
 	}
 }

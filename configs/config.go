@@ -90,6 +90,8 @@ type Key struct {
 	SHA256 string `yaml:"sha256" validate:"omitempty,len=64,hexadecimal"`
 	File   string `yaml:"file"`
 	Tenant string `yaml:"tenant" validate:"max=64"`
+	// Skills are the ids of the only skills the caller may use; empty means all.
+	Skills []string `yaml:"skills"`
 }
 
 // Limits bound what callers may ask for.
@@ -306,6 +308,8 @@ type Skill struct {
 	// leaves that of the kind.
 	InputSchema  Document `yaml:"input_schema"`
 	OutputSchema Document `yaml:"output_schema"`
+	// Private keeps the skill off the public card, and from callers without a key.
+	Private bool `yaml:"private"`
 	// Settings are the kind's own.
 	Settings Settings `yaml:"settings"`
 }

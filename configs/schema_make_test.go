@@ -152,6 +152,7 @@ var itemComments = map[string]string{
 	"auth.keys[0].sha256": "The SHA-256 of the key in hexadecimal.",
 	"auth.keys[0].file":   "A file that holds the key.",
 	"auth.keys[0].tenant": "Callers of different tenants share nothing.",
+	"auth.keys[0].skills": "The ids of the only skills the caller may use. Empty: all.",
 	"skills[0].id":        "The id clients choose the skill by. The skill has its own card and endpoint under /skills/ID.",
 	"skills[0]":           "One skill. With the id of a built-in skill everything else may be left out.",
 }

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -171,6 +172,7 @@ func parsePrefix(text string) (netip.Prefix, error) {
 // auth checks the keys, and reads those that are in files.
 func (k *checker) auth() {
 	tenants := map[string]string{}
+	allowed := map[string][]string{}
 	owners := map[string]string{} // hash → name
 	for i := range k.cfg.Auth.Keys {
 		key := &k.cfg.Auth.Keys[i]
@@ -216,6 +218,15 @@ func (k *checker) auth() {
 			k.fault(path+".tenant", "is %q, but %q is the tenant of another key with this name", key.Tenant, tenant)
 		}
 		tenants[key.Name] = key.Tenant
+		for j, id := range key.Skills {
+			if !slices.ContainsFunc(k.cfg.Skills, func(s Skill) bool { return s.ID == id }) {
+				k.fault(fmt.Sprintf("%s.skills[%d]", path, j), "%q is not the id of a skill", id)
+			}
+		}
+		if ids, twice := allowed[key.Name]; twice && !slices.Equal(ids, key.Skills) {
+			k.fault(path+".skills", "are not those of another key with the name %q, which is the same caller", key.Name)
+		}
+		allowed[key.Name] = key.Skills
 		for _, r := range key.Name + key.Tenant {
 			if r < ' ' || r == 0x7f {
 				k.fault(path+".name", "must not contain control characters")
@@ -257,6 +268,9 @@ func (k *checker) card() {
 			k.fault("card."+link.key, "%q is not a URL such as https://example.com", link.value)
 		}
 	}
+	if c.Extended && len(k.cfg.Auth.Keys) == 0 {
+		k.fault("card.extended", "is true, but there are no keys: nobody could get the extended card")
+	}
 	if (c.Provider.Organization == "") != (c.Provider.URL == "") {
 		k.fault("card.provider", "must have both organization and url, or neither")
 	}
@@ -280,6 +294,9 @@ func (k *checker) skills() {
 		}
 		if s.ID != "" && !skillID.MatchString(s.ID) {
 			k.fault(path+".id", "%q must be letters, digits, '.', '_' and '-', at most 64", s.ID)
+		}
+		if s.Private && len(k.cfg.Auth.Keys) == 0 {
+			k.fault(path+".private", "is true, but there are no keys: nobody could use the skill")
 		}
 		if first, twice := seen[s.ID]; twice {
 			k.fault(path+".id", "%q is also the id of skills[%d]", s.ID, first)

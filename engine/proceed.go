@@ -55,7 +55,7 @@ func (e *Engine) deliver(ctx context.Context, caller a2a.Caller, req *a2a.SendRe
 		return accepted{}, err
 	}
 	l := e.lanes[before.Skill]
-	if l == nil {
+	if l == nil || !e.skills.For(caller).Has(l.entry) {
 		return accepted{}, &a2a.Error{Code: a2a.CodeUnsupportedOperation, Message: fmt.Sprintf("Skill %s of this task is no longer offered.", before.Skill)}
 	}
 	paused := before.Status.State.Interrupted()

@@ -85,7 +85,7 @@ func (e *Engine) accept(ctx context.Context, caller a2a.Caller, mount a2a.SkillI
 			return e.proceed(ctx, caller, req, watch)
 		}
 	}
-	choice := e.skills.Select(req, mount)
+	choice := e.skills.For(caller).Select(req, mount)
 	s, input, err := e.compose(caller, choice, req)
 	if err != nil {
 		return accepted{}, err
@@ -134,7 +134,7 @@ func (e *Engine) compose(caller a2a.Caller, choice skills.Choice, req *a2a.SendR
 	var input mappers.Input
 	var failure *a2a.Error
 	if choice.Entry == nil {
-		failure = &a2a.Error{Code: a2a.CodeUnknownSkill, Message: e.skills.UnknownText(choice)}
+		failure = &a2a.Error{Code: a2a.CodeUnknownSkill, Message: e.skills.For(caller).UnknownText(choice)}
 	} else {
 		t.Skill = choice.Entry.Info.ID
 		if err := checkInputModes(choice.Entry, req.Message.Parts); err != nil {

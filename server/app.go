@@ -23,6 +23,7 @@ import (
 	"github.com/skillyard/skillyard/agentcard"
 	"github.com/skillyard/skillyard/configs"
 	"github.com/skillyard/skillyard/engine"
+	"github.com/skillyard/skillyard/server/access"
 	"github.com/skillyard/skillyard/server/auth"
 	"github.com/skillyard/skillyard/server/binding"
 	"github.com/skillyard/skillyard/server/grpcapi"
@@ -301,15 +302,24 @@ func loadKeys(cfg configs.Auth) (*auth.Keys, error) {
 		if hash == "" {
 			hash = auth.Hash(k.Key.Reveal())
 		}
-		keys = append(keys, auth.Key{Name: k.Name, Tenant: k.Tenant, SHA256: hash})
+		allowed := make([]a2a.SkillID, len(k.Skills))
+		for i, id := range k.Skills {
+			allowed[i] = a2a.SkillID(id)
+		}
+		keys = append(keys, auth.Key{Name: k.Name, Tenant: k.Tenant, SHA256: hash, Skills: allowed})
 	}
 	return auth.NewKeys(cfg.Enforced(), keys...)
 }
 
-// extendedCard answers GetExtendedAgentCard: refused as the card declares it.
+// extendedCard answers GetExtendedAgentCard with the card of the caller, who needs a
+// key also where calls do not (A2A 1.0 §13.3); refused as the card declares it.
 func (a *App) extendedCard(r *http.Request, dialect string) ([]byte, error) {
 	if a.cfg.Card.Extended {
-		return a.card.Extended(r, dialect)
+		caller := access.From(r.Context()).Caller
+		if caller.Anonymous {
+			return nil, auth.Unauthenticated()
+		}
+		return a.card.Extended(r, caller, dialect)
 	}
 	if dialect == wire.NameV03 {
 		return nil, &a2a.Error{Code: a2a.CodeExtendedCardNotConfigured, Message: "Authenticated Extended Card not configured"}

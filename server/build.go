@@ -13,6 +13,7 @@ import (
 	"github.com/skillyard/skillyard/agentcard"
 	"github.com/skillyard/skillyard/configs"
 	"github.com/skillyard/skillyard/engine"
+	"github.com/skillyard/skillyard/server/access"
 	"github.com/skillyard/skillyard/server/push"
 	"github.com/skillyard/skillyard/skills"
 	"github.com/skillyard/skillyard/skills/boards"
@@ -54,6 +55,7 @@ func BuildSkills(cfg *configs.Config, dataDir string, l zerolog.Logger) (*skills
 		if err != nil {
 			return nil, fmt.Errorf("build skills: %w", err)
 		}
+		e.Private = s.Private
 		entries = append(entries, e)
 	}
 	set, err := skills.NewSet(a2a.SkillID(cfg.DefaultSkill), entries...)
@@ -152,7 +154,7 @@ func BuildCard(cfg *configs.Config, set *skills.Set, addr, version string) (*age
 			Secured: keys.Declared(), SecurityRequirements: c.SecurityRequirements,
 		},
 		Base: base.Base, Vary: base.Vary(), Mode: agentcard.Variant(c.Mode), MaxAge: c.MaxAge,
-		Private: cfg.Auth.ProtectCard, Modified: time.Now(), NotFound: http.HandlerFunc(notFound),
+		Private: cfg.Auth.ProtectCard, Caller: callerOf, Modified: time.Now(), NotFound: http.HandlerFunc(notFound),
 	})
 }
 
@@ -160,6 +162,9 @@ func BuildCard(cfg *configs.Config, set *skills.Set, addr, version string) (*age
 func resolver(cfg *configs.Config, addr string) agentcard.Resolver {
 	return agentcard.Resolver{PublicURL: cfg.Server.PublicURL, Trusted: cfg.Server.TrustedPrefixes(), Addr: addr}
 }
+
+// callerOf is who authentication found a request to come from.
+func callerOf(r *http.Request) a2a.Caller { return access.From(r.Context()).Caller }
 
 // endpoint is the path that a full card names for JSON-RPC.
 const endpoint = "/api/a2a/tasks"

@@ -25,7 +25,7 @@ func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	h := w.Header()
 	if status == http.StatusUnauthorized {
-		h.Set("WWW-Authenticate", `Bearer realm="skillyard"`)
+		h.Set("WWW-Authenticate", access.Challenge)
 	}
 	if rec.Refuse != nil {
 		rec.Refuse(w, r, e)

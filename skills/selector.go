@@ -2,7 +2,6 @@ package skills
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -24,7 +23,8 @@ const (
 
 // Choice is the outcome of Select.
 type Choice struct {
-	// Entry is the chosen skill; nil when the request names one that does not exist.
+	// Entry is the chosen skill; nil when the request names one that does not exist for
+	// the caller, or names none and the caller has no default.
 	Entry *Entry
 	// Source is the place in the request that decided.
 	Source string
@@ -39,17 +39,17 @@ const maxNamed = 100
 // wins: the hints in their order (params.skillId, params.skill, configuration,
 // params.metadata, message.metadata), the mount, a data part {"skill": …}, for
 // the message dialects an operation that is the name of a skill, and at last the
-// default. Null, "", 0, false, [] and {} count as nothing; anything else that is
+// caller's default. Null, "", 0, false, [] and {} count as nothing; anything else that is
 // not exactly the id of a skill makes the choice unknown, so that a slip is
 // answered and never silently served by another skill.
-func (s *Set) Select(req *a2a.SendRequest, mount a2a.SkillID) Choice {
+func (o Offer) Select(req *a2a.SendRequest, mount a2a.SkillID) Choice {
 	for _, h := range req.Skills {
 		if !nothing(h.Value) {
-			return s.named(h.Source, h.Value)
+			return o.named(h.Source, h.Value)
 		}
 	}
 	if mount != "" {
-		if e := s.byID[mount]; e != nil {
+		if e := o.Get(mount); e != nil {
 			return Choice{Entry: e, Source: SourceMount}
 		}
 		return Choice{Source: SourceMount, Unknown: quote(string(mount))}
@@ -59,31 +59,25 @@ func (s *Set) Select(req *a2a.SendRequest, mount a2a.SkillID) Choice {
 			continue
 		}
 		if v := member(p.Data, "skill"); v.Kind() == '"' && !nothing([]byte(v)) {
-			return s.named(SourceDataPart, []byte(v))
+			return o.named(SourceDataPart, []byte(v))
 		}
 	}
 	if req.OperationNamesSkill {
-		if e := s.operation(req.Message.Parts); e != nil {
+		if e := o.operation(req.Message.Parts); e != nil {
 			return Choice{Entry: e, Source: SourceOperation}
 		}
 	}
-	return Choice{Entry: s.def, Source: SourceDefault}
-}
-
-// UnknownText is the sentence for a choice that named no skill.
-func (s *Set) UnknownText(c Choice) string {
-	ids := s.IDs()
-	names := make([]string, len(ids))
-	for i, id := range ids {
-		names[i] = string(id)
+	e := o.Default()
+	if e == nil {
+		return Choice{Source: SourceDefault, Unknown: `""`}
 	}
-	return fmt.Sprintf("unknown skillId %s; available skills: %s", c.Unknown, strings.Join(names, ", "))
+	return Choice{Entry: e, Source: SourceDefault}
 }
 
-func (s *Set) named(source string, value []byte) Choice {
+func (o Offer) named(source string, value []byte) Choice {
 	if jsontext.Value(value).Kind() == '"' {
 		if id, err := jsontext.AppendUnquote(nil, value); err == nil {
-			if e := s.byID[a2a.SkillID(id)]; e != nil {
+			if e := o.Get(a2a.SkillID(id)); e != nil {
 				return Choice{Entry: e, Source: source}
 			}
 		}
@@ -96,7 +90,7 @@ func (s *Set) named(source string, value []byte) Choice {
 }
 
 // operation looks for the first JSON part whose operation is a skill's id.
-func (s *Set) operation(parts []a2a.Part) *Entry {
+func (o Offer) operation(parts []a2a.Part) *Entry {
 	for _, p := range parts {
 		var raw []byte
 		switch p.Kind {
@@ -116,7 +110,7 @@ func (s *Set) operation(parts []a2a.Part) *Entry {
 			continue
 		}
 		if id, err := jsontext.AppendUnquote(nil, v); err == nil {
-			if e := s.byID[a2a.SkillID(id)]; e != nil {
+			if e := o.Get(a2a.SkillID(id)); e != nil {
 				return e
 			}
 		}

@@ -34,7 +34,7 @@ func hints(pairs ...string) (hs []a2a.SkillHint) {
 	return hs
 }
 
-func TestSet_Select(t *testing.T) {
+func TestOffer_Select(t *testing.T) {
 	data := func(s string) []a2a.Part { return []a2a.Part{a2a.DataPart(json.RawMessage(s))} }
 	text := func(s string) []a2a.Part { return []a2a.Part{a2a.TextPart(s)} }
 	for _, c := range []struct {
@@ -75,7 +75,7 @@ func TestSet_Select(t *testing.T) {
 		{name: "broken JSON", parts: text(`{"operation":"list_board"`), operation: true, want: "weekly_report", source: "default"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := set(t).Select(&a2a.SendRequest{
+			got := set(t).For(a2a.Caller{}).Select(&a2a.SendRequest{
 				Skills: c.hints, Message: a2a.Message{Parts: c.parts}, OperationNamesSkill: c.operation,
 			}, c.mount)
 			var id a2a.SkillID
@@ -89,8 +89,8 @@ func TestSet_Select(t *testing.T) {
 	}
 }
 
-func TestSet_UnknownText(t *testing.T) {
-	s := set(t)
+func TestOffer_UnknownText(t *testing.T) {
+	s := set(t).For(a2a.Caller{})
 	c := s.Select(&a2a.SendRequest{Skills: hints("params.skillId", `"foo"`)}, "")
 	if got, want := s.UnknownText(c), `unknown skillId "foo"; available skills: list_board, weekly_report`; got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -119,6 +119,8 @@ type Entry struct {
 	// ProvenOutput says that the kind's tests hold its results to OutputSchema, so
 	// that they are not checked again while it runs.
 	ProvenOutput bool
+	// Private keeps the skill off the public card, and from callers without a key.
+	Private bool
 }
 
 // Set is the immutable set of skills of a server.

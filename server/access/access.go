@@ -9,6 +9,9 @@ import (
 	"github.com/skillyard/skillyard/a2a"
 )
 
+// Challenge is the WWW-Authenticate header of an answer with status 401.
+const Challenge = `Bearer realm="skillyard"`
+
 // Record is the record of a request. It belongs to the goroutine that serves the
 // request.
 type Record struct {

@@ -24,6 +24,8 @@ type Key struct {
 	Tenant string
 	// SHA256 is the lower-case hex SHA-256 of the key.
 	SHA256 string
+	// Skills are the only skills the caller may use; empty means all.
+	Skills []a2a.SkillID
 }
 
 // Hash returns the SHA-256 of a key as Key.SHA256 wants it.
@@ -51,7 +53,7 @@ func NewKeys(required bool, keys ...Key) (*Keys, error) {
 		if err != nil || len(b) != sha256.Size {
 			return nil, fmt.Errorf("key %q: sha256 is not 64 hex digits", key.Name)
 		}
-		e := entry{caller: a2a.Caller{Scope: a2a.Scope{Tenant: key.Tenant, Owner: key.Name}, Name: key.Name}}
+		e := entry{caller: a2a.Caller{Scope: a2a.Scope{Tenant: key.Tenant, Owner: key.Name}, Name: key.Name, Skills: key.Skills}}
 		copy(e.hash[:], b)
 		k.keys = append(k.keys, e)
 	}
@@ -72,7 +74,7 @@ func (k *Keys) Caller(get func(name string) string) (a2a.Caller, error) {
 	bearer, apiKey := credentials(get)
 	if bearer == "" && apiKey == "" {
 		if k.required {
-			return a2a.Caller{}, unauthenticated()
+			return a2a.Caller{}, Unauthenticated()
 		}
 		return a2a.Caller{Scope: a2a.Scope{Owner: Anonymous}, Name: Anonymous, Anonymous: true}, nil
 	}
@@ -89,7 +91,7 @@ func (k *Keys) Caller(get func(name string) string) (a2a.Caller, error) {
 			return c, nil
 		}
 	}
-	return a2a.Caller{}, unauthenticated()
+	return a2a.Caller{}, Unauthenticated()
 }
 
 // match compares with every key, so that the time tells nothing.
@@ -114,7 +116,7 @@ func credentials(get func(name string) string) (bearer, apiKey string) {
 	return bearer, strings.TrimSpace(get("X-API-Key"))
 }
 
-// unauthenticated is the same whatever is wrong with the key, or if there is none.
-func unauthenticated() error {
+// Unauthenticated is the error of a request without a valid key. It is the same whatever is wrong with the key, or if there is none.
+func Unauthenticated() error {
 	return &a2a.Error{Code: a2a.CodeUnauthenticated, Message: "Send a valid API key: X-API-Key: KEY or Authorization: Bearer KEY."}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/skillyard/skillyard/a2a"
+	"github.com/skillyard/skillyard/agentcard"
 	"github.com/skillyard/skillyard/server/access"
 	"github.com/skillyard/skillyard/server/binding"
 	"github.com/skillyard/skillyard/server/stream"
@@ -42,6 +43,9 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) *binding.Runnin
 	if err == nil {
 		rec.Method = env.Method
 		err = h.b.Allow(w, r, m.Op.Reads())
+	}
+	if m.Op == a2a.OpExtendedCard {
+		agentcard.KeepPrivate(w.Header())
 	}
 	var res any
 	var view a2a.View
@@ -103,6 +107,9 @@ func (h *Handler) write(w http.ResponseWriter, status int, fill func(b []byte) [
 
 // writeError answers with a JSON-RPC error in the spelling of the dialect.
 func (h *Handler) writeError(w http.ResponseWriter, status int, id []byte, d *wire.Dialect, err error) {
+	if status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", access.Challenge)
+	}
 	h.write(w, status, func(b []byte) []byte { return wire.AppendErrorResponse(b, id, d, a2a.AsError(err)) })
 }
 
