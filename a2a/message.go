@@ -28,6 +28,9 @@ type Message struct {
 	// Request is the metadata of the request that carried the message (a JSON
 	// object, or nil). Skills may read it; it is never sent to a client.
 	Request json.RawMessage `json:"request,omitempty"`
+	// Active are the URIs of the extensions that were activated for the request. They
+	// are never sent to a client.
+	Active []string `json:"active,omitempty"`
 }
 
 // Text joins the message's text parts with line breaks.

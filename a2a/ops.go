@@ -70,7 +70,7 @@ type SendRequest struct {
 	// Push is the inline push config, or nil. Its TaskID is "" (the task may not
 	// exist yet).
 	Push *PushConfig
-	// Extensions are the extension URIs the client asked to activate.
+	// Extensions are the extension URIs the client asked to activate, declared or not.
 	Extensions []string
 	// IdempotencyKey is the Idempotency-Key header, or "".
 	IdempotencyKey string
@@ -94,6 +94,9 @@ type View struct {
 	HistoryLength *int
 	// OmitArtifacts leaves the artifacts out.
 	OmitArtifacts bool
+	// Sequence puts the number of the task's last event into its metadata (see
+	// ExtEventSequence).
+	Sequence bool `json:",omitempty"`
 }
 
 // GetRequest asks for one task.

@@ -56,6 +56,9 @@ type Options struct {
 	PushNotifications bool
 	Extended          bool
 
+	// Extensions are declared in their order.
+	Extensions a2a.Extensions
+
 	// Secured says that calls need a key: the card then declares how to send one.
 	Secured bool
 	// SecurityRequirements puts the requirement into the V1 card as well. Without
@@ -170,6 +173,11 @@ func (o Options) encode(base string, v Variant, entries []*skills.Entry, one a2a
 		},
 		DefaultInputModes:  modes(o.InputModes),
 		DefaultOutputModes: modes(o.OutputModes),
+	}
+	for _, x := range o.Extensions {
+		c.Capabilities.Extensions = append(c.Capabilities.Extensions, extension{
+			URI: x.URI, Description: x.Description, Required: x.Required, Params: jsontext.Value(x.Params),
+		})
 	}
 	if o.Provider.Organization != "" {
 		c.Provider = &provider{Organization: o.Provider.Organization, URL: o.Provider.URL}

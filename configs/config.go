@@ -217,6 +217,18 @@ type Card struct {
 	MaxAge               time.Duration `yaml:"max_age" env:"MAX_AGE" validate:"gte=0"`
 	Extended             bool          `yaml:"extended" env:"EXTENDED"`
 	SecurityRequirements bool          `yaml:"security_requirements" env:"SECURITY_REQUIREMENTS"`
+	Extensions           []Extension   `yaml:"extensions" env:"-" validate:"dive"`
+}
+
+// Extension is an extension of the protocol that the card declares. What it brings is
+// between the clients and the skills, which find it in the message's metadata.
+type Extension struct {
+	URI         string `yaml:"uri" validate:"required,max=1024"`
+	Description string `yaml:"description"`
+	// Required refuses work for clients that do not activate it.
+	Required bool `yaml:"required"`
+	// Params are shown on the card as they are; they are no secret.
+	Params Settings `yaml:"params"`
 }
 
 // Provider is who runs the agent; empty when Organization is.

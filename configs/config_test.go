@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -40,10 +41,7 @@ var sameConfig = cmp.Options{
 func TestLoad_Example_isTheDefault(t *testing.T) {
 	got := mustLoad(t, Example())
 	want := Default()
-	empty := cmp.FilterValues(func(a, b []string) bool { return len(a) == 0 && len(b) == 0 }, cmp.Ignore())
-	emptyKeys := cmp.FilterValues(func(a, b []Key) bool { return len(a) == 0 && len(b) == 0 }, cmp.Ignore())
-	emptySecrets := cmp.FilterValues(func(a, b []Secret) bool { return len(a) == 0 && len(b) == 0 }, cmp.Ignore())
-	if diff := cmp.Diff(want, got, sameConfig, empty, emptyKeys, emptySecrets); diff != "" {
+	if diff := cmp.Diff(want, got, sameConfig, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("skillyard.yaml is not the default (-default +file):\n%s", diff)
 	}
 	nothing, err := Load(Options{})

@@ -146,13 +146,18 @@ func exampleComments() (map[string]string, error) {
 
 // itemComments describe the members of items that the example has none of.
 var itemComments = map[string]string{
-	"auth.keys[0]":        "One key, given by one of key, sha256 and file.",
-	"auth.keys[0].name":   "The caller. Tasks belong to the name; two entries with one name are one caller.",
-	"auth.keys[0].key":    "The key itself; better a reference such as ${CI_KEY}.",
-	"auth.keys[0].sha256": "The SHA-256 of the key in hexadecimal.",
-	"auth.keys[0].file":   "A file that holds the key.",
-	"auth.keys[0].tenant": "Callers of different tenants share nothing.",
-	"auth.keys[0].skills": "The ids of the only skills the caller may use. Empty: all.",
-	"skills[0].id":        "The id clients choose the skill by. The skill has its own card and endpoint under /skills/ID.",
-	"skills[0]":           "One skill. With the id of a built-in skill everything else may be left out.",
+	"auth.keys[0]":                   "One key, given by one of key, sha256 and file.",
+	"auth.keys[0].name":              "The caller. Tasks belong to the name; two entries with one name are one caller.",
+	"auth.keys[0].key":               "The key itself; better a reference such as ${CI_KEY}.",
+	"auth.keys[0].sha256":            "The SHA-256 of the key in hexadecimal.",
+	"auth.keys[0].file":              "A file that holds the key.",
+	"auth.keys[0].tenant":            "Callers of different tenants share nothing.",
+	"auth.keys[0].skills":            "The ids of the only skills the caller may use. Empty: all.",
+	"card.extensions[0]":             "One extension.",
+	"card.extensions[0].uri":         "The URI by which clients activate it, with its version.",
+	"card.extensions[0].description": "What it is for.",
+	"card.extensions[0].required":    "Refuse work for clients that do not activate it.",
+	"card.extensions[0].params":      "An object with what clients have to know, shown on the card.",
+	"skills[0].id":                   "The id clients choose the skill by. The skill has its own card and endpoint under /skills/ID.",
+	"skills[0]":                      "One skill. With the id of a built-in skill everything else may be left out.",
 }

@@ -268,6 +268,19 @@ func (k *checker) card() {
 			k.fault("card."+link.key, "%q is not a URL such as https://example.com", link.value)
 		}
 	}
+	uris := map[string]int{}
+	for i, x := range c.Extensions {
+		path := fmt.Sprintf("card.extensions[%d].uri", i)
+		// It is an element of a comma-separated header.
+		if u, err := url.Parse(x.URI); x.URI != "" && (err != nil || !u.IsAbs() || strings.ContainsFunc(x.URI, func(r rune) bool { return r <= ' ' || r > '~' || r == ',' })) {
+			k.fault(path, "%q is not an absolute URI without commas", x.URI)
+		}
+		if first, twice := uris[x.URI]; twice {
+			k.fault(path, "%q is also that of card.extensions[%d]", x.URI, first)
+		} else {
+			uris[x.URI] = i
+		}
+	}
 	if c.Extended && len(k.cfg.Auth.Keys) == 0 {
 		k.fault("card.extended", "is true, but there are no keys: nobody could get the extended card")
 	}

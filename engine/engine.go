@@ -49,6 +49,9 @@ type Options struct {
 	// FlushEvery is the shortest time between two writes of a run that emits
 	// many small events; default 20 ms.
 	FlushEvery time.Duration
+	// Extensions are those that clients can activate; one that is required is asked of
+	// every message.
+	Extensions a2a.Extensions
 	// Push lets clients register webhooks; nil does not.
 	Push *PushOptions
 	// MaxPending is how many bytes of events a run may have waiting to be

@@ -158,7 +158,7 @@ func (r *run) call(ctx context.Context) (err error) {
 	}
 	return r.lane.entry.Skill.Run(ctx, skills.Input{
 		Task: r.task, Message: r.message, Payload: r.input.Payload,
-		Resume: r.resume, Attempt: r.attempt, Caller: r.caller,
+		Resume: r.resume, Attempt: r.attempt, Caller: r.caller, Extensions: r.message.Active,
 		MayReply: r.answer != nil,
 		Save:     func(b json.RawMessage) error { return r.journal.save(b) },
 	}, func(ev a2a.Event) error { return r.emit(ctx, ev) })

@@ -73,9 +73,15 @@ type accepted struct {
 
 // accept stores a message and starts or queues its run.
 func (e *Engine) accept(ctx context.Context, caller a2a.Caller, mount a2a.SkillID, req *a2a.SendRequest, watch int) (accepted, error) {
-	switch {
-	case e.isDraining():
+	if e.isDraining() {
 		return accepted{}, stopping()
+	}
+	active := e.opts.Extensions.Active(req.Extensions)
+	if err := e.opts.Extensions.Check(active); err != nil {
+		return accepted{}, err
+	}
+	req.Message.Active = active
+	switch {
 	case req.TaskID != "":
 		return e.proceed(ctx, caller, req, watch)
 	case req.Continues && req.NewTaskID != "":

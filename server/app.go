@@ -130,7 +130,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		Store: a.store, Skills: set, Log: o.Log.With().Str("component", "engine").Logger(),
 		Lease: cfg.Store.Lease, Retention: cfg.Store.Retention, PruneEvery: cfg.Store.PruneEvery,
 		CancelGrace: cfg.Runs.CancelGrace, FlushAfter: cfg.Runs.FlushAfter,
-		FlushEvery: cfg.Runs.FlushEvery, MaxPending: int64(cfg.Runs.MaxPending), Push: pushes,
+		FlushEvery: cfg.Runs.FlushEvery, MaxPending: int64(cfg.Runs.MaxPending), Push: pushes, Extensions: extensions(cfg),
 	})
 	if err != nil {
 		return nil, err
@@ -144,7 +144,8 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		Limits:   wire.Limits{MaxDepth: cfg.Server.MaxJSONDepth, MaxParts: cfg.Limits.MaxParts, MaxIDBytes: cfg.Limits.MaxIDBytes},
 		MaxBody:  int64(cfg.Server.MaxBodyBytes), MaxWait: cfg.Limits.Wait.For, MaxPoll: cfg.Limits.Wait.Max,
 		Allow: a.limits.allow, ExtendedCard: a.extendedCard, EnterStream: a.limits.enterStream,
-		NoStreams: !cfg.Stream.Enabled, PlainErrors: cfg.Compat.StreamErrors == "json",
+		Extensions: extensions(cfg),
+		NoStreams:  !cfg.Stream.Enabled, PlainErrors: cfg.Compat.StreamErrors == "json",
 		Stream: stream.Options{Heartbeat: cfg.Stream.Heartbeat, WriteTimeout: cfg.Stream.WriteTimeout, Retry: cfg.Stream.Retry},
 	}
 	if pushes != nil {
@@ -316,7 +317,7 @@ func loadKeys(cfg configs.Auth) (*auth.Keys, error) {
 func (a *App) extendedCard(r *http.Request, dialect string) ([]byte, error) {
 	if a.cfg.Card.Extended {
 		caller := access.From(r.Context()).Caller
-		if caller.Anonymous {
+		if caller.Anonymous || caller.Name == "" {
 			return nil, auth.Unauthenticated()
 		}
 		return a.card.Extended(r, caller, dialect)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -148,6 +149,7 @@ func BuildCard(cfg *configs.Config, set *skills.Set, addr, version string) (*age
 	return agentcard.New(agentcard.ServerOptions{
 		Options: agentcard.Options{
 			Interfaces: interfaces(),
+			Extensions: extensions(cfg),
 			Skills:     set, Name: c.Name, Description: c.Description, Version: c.Version,
 			Provider:         agentcard.Provider{Organization: c.Provider.Organization, URL: c.Provider.URL},
 			DocumentationURL: c.DocumentationURL, IconURL: c.IconURL, Extended: c.Extended, Streaming: cfg.Stream.Enabled, PushNotifications: cfg.Push.Enabled,
@@ -165,6 +167,37 @@ func resolver(cfg *configs.Config, addr string) agentcard.Resolver {
 
 // callerOf is who authentication found a request to come from.
 func callerOf(r *http.Request) a2a.Caller { return access.From(r.Context()).Caller }
+
+// extensions are the extensions that clients can activate: the server's own and those
+// of the configuration, which may declare one of the server's in its own way.
+func extensions(cfg *configs.Config) a2a.Extensions {
+	list := a2a.Extensions{{
+		URI:         a2a.ExtSkillSelection,
+		Description: `Choose the skill by "skillId" in the metadata of the request or the message.`,
+	}}
+	if cfg.Stream.Enabled {
+		list = append(list, a2a.Extension{
+			URI:         a2a.ExtEventSequence,
+			Description: "Number the events of a task, to resume a stream where it broke off.",
+		})
+	}
+	for _, x := range cfg.Card.Extensions {
+		e := a2a.Extension{URI: x.URI, Description: x.Description, Required: x.Required}
+		if params := x.Params.JSON(); string(params) != "{}" {
+			e.Params = params
+		}
+		own := slices.IndexFunc(list, func(o a2a.Extension) bool { return o.URI == x.URI })
+		switch {
+		case own < 0:
+			list = append(list, e)
+			continue
+		case e.Description == "":
+			e.Description = list[own].Description
+		}
+		list[own] = e
+	}
+	return list
+}
 
 // endpoint is the path that a full card names for JSON-RPC.
 const endpoint = "/api/a2a/tasks"

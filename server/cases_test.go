@@ -21,7 +21,7 @@ func TestCases(t *testing.T) {
 }
 
 func allCases() []bugCase {
-	return slices.Concat(cardCases(), dialectCases(), envelopeCases(), inputCases(), endingCases(), cancelCases(), turnCases(), ownerCases(), pagingCases(), pushCases(), guardCases(), frameCases(), streamCases(), pressureCases(), restCases())
+	return slices.Concat(cardCases(), extensionCases(), dialectCases(), envelopeCases(), inputCases(), endingCases(), cancelCases(), turnCases(), ownerCases(), pagingCases(), pushCases(), guardCases(), frameCases(), streamCases(), pressureCases(), restCases())
 }
 
 // covered are the cases that tests of this package show which have more to show.
@@ -44,8 +44,6 @@ var elsewhere = map[string]string{
 	"B-017": "needs signed cards",
 	"B-169": "client and gateway only: cache of fetched cards",
 	"B-170": "gateway only: cache of fetched cards",
-	"B-028": "no skill here shows which extensions a request asked for",
-	"B-029": "no extension can be declared required",
 	"B-040": "client only: id of an answer",
 	"B-041": "client only: version of an answer",
 	"B-046": "needs a skill that fails with a typed error in the middle of a stream",

@@ -49,11 +49,12 @@ func (a *App) buildGRPC() (*grpcapi.Server, error) {
 			// The URLs of the card are those of somebody who asks at the HTTP address.
 			return a.extendedCard((&http.Request{URL: new(url.URL), Header: http.Header{}}).WithContext(ctx), dialect)
 		},
-		Push:      cfg.Push.Enabled,
-		NoStreams: !cfg.Stream.Enabled,
-		Stream:    stream.Options{Heartbeat: cfg.Stream.Heartbeat, WriteTimeout: cfg.Stream.WriteTimeout, Retry: cfg.Stream.Retry},
-		Observe:   a.logCall,
-		Log:       a.log,
+		Extensions: extensions(cfg),
+		Push:       cfg.Push.Enabled,
+		NoStreams:  !cfg.Stream.Enabled,
+		Stream:     stream.Options{Heartbeat: cfg.Stream.Heartbeat, WriteTimeout: cfg.Stream.WriteTimeout, Retry: cfg.Stream.Retry},
+		Observe:    a.logCall,
+		Log:        a.log,
 	}), nil
 }
 

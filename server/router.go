@@ -25,10 +25,10 @@ func (a *App) routes() http.Handler {
 			AllowedOrigins: origins,
 			AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete},
 			AllowedHeaders: []string{
-				"Authorization", "X-API-Key", "Content-Type", "A2A-Version", "A2A-Extensions",
+				"Authorization", "X-API-Key", "Content-Type", "A2A-Version", "A2A-Extensions", "X-A2A-Extensions",
 				"Idempotency-Key", "Prefer", "Last-Event-ID", "traceparent", "X-Request-Id",
 			},
-			ExposedHeaders: []string{"A2A-Version", "A2A-Extensions", "Content-Location", "Location", "Retry-After", "X-Request-Id", "X-Task-Status"},
+			ExposedHeaders: []string{"A2A-Version", "A2A-Extensions", "X-A2A-Extensions", "Content-Location", "Location", "Retry-After", "X-Request-Id", "X-Task-Status"},
 			MaxAge:         600,
 		}))
 	}

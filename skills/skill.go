@@ -55,6 +55,9 @@ type Input struct {
 	Attempt int
 	// Caller is who sent the message. After a restart only its scope is known.
 	Caller a2a.Caller
+	// Extensions are the URIs of the extensions that are active for this turn. What
+	// they bring is in the metadata of Message, under their URIs; it is a client's word.
+	Extensions []string
 	// MayReply says that the skill may answer with a message instead of a task.
 	MayReply bool
 	// Save stores resume data durably before it returns; it replaces what was

@@ -255,6 +255,7 @@ func (e *encoder) message(m *a2a.Message) {
 	list(e, "extensions", m.Extensions)
 	e.raw("metadata", m.Metadata)
 	e.raw("request", m.Request)
+	list(e, "active", m.Active)
 	e.close('}')
 }
 

@@ -242,7 +242,7 @@ func appendTaskEMM(b []byte, t *a2a.Task, view a2a.View) []byte {
 	}
 	b = timeMember(b, "createdAt", t.CreatedAt)
 	b = timeMember(b, "updatedAt", t.UpdatedAt)
-	b = appendTaskMetadata(b, t)
+	b = appendTaskMetadata(b, t, a2a.View{})
 	return append(b, '}')
 }
 

@@ -117,15 +117,15 @@ func recent(history []a2a.Message, n *int) []a2a.Message {
 
 // appendTaskMetadata appends the metadata member of a task: the skill's own and
 // what the server adds to it, which never replaces a member of the skill's.
-func appendTaskMetadata(b []byte, t *a2a.Task) []byte {
-	if !hasMetadata(t) {
+func appendTaskMetadata(b []byte, t *a2a.Task, view a2a.View) []byte {
+	if !hasMetadata(t, view) {
 		return b
 	}
-	return appendMergedMetadata(key(b, "metadata"), t)
+	return appendMergedMetadata(key(b, "metadata"), t, view)
 }
 
 // appendMergedMetadata appends the object itself.
-func appendMergedMetadata(b []byte, t *a2a.Task) []byte {
+func appendMergedMetadata(b []byte, t *a2a.Task, view a2a.View) []byte {
 	b = openObject(b, t.Metadata)
 	if t.Skill != "" && lookup(t.Metadata, "skillId") == nil {
 		b = stringMember(b, "skillId", string(t.Skill))
@@ -139,11 +139,22 @@ func appendMergedMetadata(b []byte, t *a2a.Task) []byte {
 	if lookup(t.Metadata, "warnings") == nil {
 		b = stringsMember(b, "warnings", t.Warnings)
 	}
+	if view.Sequence && lookup(t.Metadata, a2a.ExtEventSequence) == nil {
+		b = sequenceMember(b, t.Seq)
+	}
 	return append(b, '}')
 }
 
-func hasMetadata(t *a2a.Task) bool {
-	return len(t.Metadata) > 0 || t.Skill != "" || t.SkillSource != "" || t.QueuePlace > 0 || len(t.Warnings) > 0
+// sequenceMember appends the member of a metadata object that says the number of an
+// event.
+func sequenceMember(b []byte, seq int64) []byte {
+	b = append(key(b, a2a.ExtEventSequence), `{"sequence":`...)
+	b = strconv.AppendInt(b, seq, 10)
+	return append(b, '}')
+}
+
+func hasMetadata(t *a2a.Task, view a2a.View) bool {
+	return view.Sequence || len(t.Metadata) > 0 || t.Skill != "" || t.SkillSource != "" || t.QueuePlace > 0 || len(t.Warnings) > 0
 }
 
 // appendCode appends a message's metadata with the code of the task's status.

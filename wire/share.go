@@ -53,13 +53,22 @@ func MetadataHints(params, message json.RawMessage) []a2a.SkillHint {
 // Recent returns the n most recent messages; all for nil.
 func Recent(history []a2a.Message, n *int) []a2a.Message { return recent(history, n) }
 
-// TaskMetadata returns the metadata of a task as a client sees it, with what the
-// server adds: a JSON object, or nil.
-func TaskMetadata(t *a2a.Task) json.RawMessage {
-	if !hasMetadata(t) {
+// EventMetadata returns the metadata of a status or artifact event as a client with the
+// view sees it: a JSON object, or nil.
+func EventMetadata(ev *a2a.Event, view a2a.View) json.RawMessage {
+	if !view.Sequence {
 		return nil
 	}
-	return appendMergedMetadata(nil, t)
+	return append(sequenceMember([]byte{'{'}, ev.Seq), '}')
+}
+
+// TaskMetadata returns the metadata of a task as a client with the view sees it, with
+// what the server adds: a JSON object, or nil.
+func TaskMetadata(t *a2a.Task, view a2a.View) json.RawMessage {
+	if !hasMetadata(t, view) {
+		return nil
+	}
+	return appendMergedMetadata(nil, t, view)
 }
 
 // MessageMetadata returns the metadata of a message as a client sees it, with the

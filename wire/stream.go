@@ -24,6 +24,9 @@ type StreamForm struct {
 	// Ends reports whether a stream of the operation (Stream or Subscribe) is over
 	// when the task has reached the state.
 	Ends func(op a2a.Op, s a2a.State) bool
+	// Numbered is the same form with the number of each event in its metadata, as
+	// a2a.ExtEventSequence has it; nil if the dialect knows no extensions.
+	Numbered *StreamForm
 	// Ended says that a subscription to an ended task shows it once more; otherwise
 	// it is refused.
 	Ended bool
@@ -39,6 +42,13 @@ type StreamForm struct {
 //
 // That of the older ProtoJSON has the same members, and ends like any of 0.3.
 func (s *spelling) streamProto(name string) *StreamForm {
+	f := s.protoForm(name, a2a.View{})
+	f.Numbered = s.protoForm(name+" numbered", a2a.View{Sequence: true})
+	return f
+}
+
+// protoForm is streamProto with events as a view has them.
+func (s *spelling) protoForm(name string, shown a2a.View) *StreamForm {
 	ends := endsV1
 	if s.oldProto {
 		ends = endsV03
@@ -54,7 +64,7 @@ func (s *spelling) streamProto(name string) *StreamForm {
 			switch {
 			case ev.Created != nil:
 				b = append(b, `{"task":`...)
-				return append(s.taskV1(b, asCreated(ev), a2a.View{}, false), '}')
+				return append(s.taskV1(b, asCreated(ev), shown, false), '}')
 			case ev.Status != nil:
 				b = append(b, `{"statusUpdate":{`...)
 				b = s.eventHead(b, t)
@@ -69,7 +79,7 @@ func (s *spelling) streamProto(name string) *StreamForm {
 			default:
 				return b
 			}
-			return append(b, "}}"...)
+			return append(eventMetadata(b, ev, shown), "}}"...)
 		},
 		Ends: ends,
 	}
@@ -85,14 +95,21 @@ func endsV03(_ a2a.Op, state a2a.State) bool { return state.Settled() }
 // tells clients to stop reading, so it comes with every state at which the server
 // closes: the terminal ones and the pauses.
 func (s *spelling) streamV03() *StreamForm {
+	f := s.formV03(NameV03, a2a.View{})
+	f.Numbered = s.formV03(NameV03+" numbered", a2a.View{Sequence: true})
+	return f
+}
+
+// formV03 is streamV03 with events as a view has them.
+func (s *spelling) formV03(name string, shown a2a.View) *StreamForm {
 	return &StreamForm{
-		Name:     NameV03,
+		Name:     name,
 		Ended:    true,
 		Snapshot: s.taskV03,
 		Event: func(b []byte, t *a2a.Task, ev *a2a.Event) []byte {
 			switch {
 			case ev.Created != nil:
-				return s.taskV03(b, asCreated(ev), a2a.View{})
+				return s.taskV03(b, asCreated(ev), shown)
 			case ev.Status != nil:
 				b = append(b, `{"kind":"status-update"`...)
 				b = s.eventHead(b, t)
@@ -105,17 +122,25 @@ func (s *spelling) streamV03() *StreamForm {
 			default:
 				return b
 			}
-			return append(b, '}')
+			return append(eventMetadata(b, ev, shown), '}')
 		},
 		Ends: endsV03,
 	}
+}
+
+// eventMetadata appends the metadata of an event, if the view wants any.
+func eventMetadata(b []byte, ev *a2a.Event, view a2a.View) []byte {
+	if m := EventMetadata(ev, view); m != nil {
+		b = append(key(b, "metadata"), m...)
+	}
+	return b
 }
 
 // asCreated is the task as it was when it was created: what a replay of the whole
 // log begins with.
 func asCreated(ev *a2a.Event) *a2a.Task {
 	t := *ev.Created
-	t.Status.At = ev.At
+	t.Status.At, t.Seq = ev.At, ev.Seq
 	return &t
 }
 

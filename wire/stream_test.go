@@ -7,6 +7,7 @@ import (
 	"time"
 
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/skillyard/skillyard/a2a"
@@ -127,4 +128,78 @@ func TestStreamForm_emm(t *testing.T) {
 	if s := strings.Join(got, " "); s != "working input-required auth-required failed" {
 		t.Errorf("got %s", s)
 	}
+}
+
+// TestStreamForm_Numbered: the numbered form is the plain one with one more member in
+// the metadata.
+func TestStreamForm_Numbered(t *testing.T) {
+	dialects := wire.New(wire.Options{})
+	for _, d := range append(dialects.All(), dialects.RestV1, dialects.RestV03) {
+		if d.Name == wire.NameEMM || d == dialects.V01 {
+			if d.Stream.Numbered != nil {
+				t.Errorf("%s numbers events, but knows no extensions", d.Name)
+			}
+			continue
+		}
+		task := &a2a.Task{ID: "t", ContextID: "c", Seq: 9, Status: a2a.Status{State: a2a.StateWorking}}
+		for _, ev := range streamEvents() {
+			plain, numbered := d.Stream.Event(nil, task, &ev), d.Stream.Numbered.Event(nil, task, &ev)
+			if len(plain) == 0 {
+				if len(numbered) != 0 {
+					t.Errorf("%s event %d: got %s, want nothing", d.Name, ev.Seq, numbered)
+				}
+				continue
+			}
+			rest, seq := cutSequence(t, numbered)
+			if seq != ev.Seq || !sameJSON(t, rest, plain) {
+				t.Errorf("%s event %d: got %s, want %s and the number", d.Name, ev.Seq, numbered, plain)
+			}
+		}
+		plain, numbered := d.Stream.Snapshot(nil, task, a2a.View{}), d.Stream.Snapshot(nil, task, a2a.View{Sequence: true})
+		if rest, seq := cutSequence(t, numbered); seq != 9 || !sameJSON(t, rest, plain) {
+			t.Errorf("%s snapshot: got %s", d.Name, numbered)
+		}
+		if d.Stream.Numbered.Name == d.Stream.Name {
+			t.Errorf("%s: readers of both forms would share frames", d.Name)
+		}
+	}
+}
+
+// cutSequence takes the sequence out of a frame's metadata.
+func cutSequence(t *testing.T, frame []byte) (rest []byte, seq int64) {
+	t.Helper()
+	var v map[string]any
+	if err := json.Unmarshal(frame, &v); err != nil {
+		t.Fatalf("%v in %s", err, frame)
+	}
+	body := v
+	for _, name := range []string{"task", "statusUpdate", "artifactUpdate"} {
+		if m, ok := v[name].(map[string]any); ok {
+			body = m
+		}
+	}
+	meta, _ := body["metadata"].(map[string]any)
+	own, _ := meta[a2a.ExtEventSequence].(map[string]any)
+	n, _ := own["sequence"].(float64)
+	delete(meta, a2a.ExtEventSequence)
+	if len(meta) == 0 {
+		delete(body, "metadata")
+	}
+	rest, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rest, int64(n)
+}
+
+func sameJSON(t *testing.T, a, b []byte) bool {
+	t.Helper()
+	var x, y any
+	if err := json.Unmarshal(a, &x); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, &y); err != nil {
+		t.Fatal(err)
+	}
+	return cmp.Equal(x, y)
 }

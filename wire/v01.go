@@ -171,7 +171,7 @@ func appendTaskV01(b []byte, t *a2a.Task, view a2a.View) []byte {
 		}
 		b = append(b, ']')
 	}
-	b = appendTaskMetadata(b, t)
+	b = appendTaskMetadata(b, t, view)
 	return append(b, '}')
 }
 

@@ -78,7 +78,7 @@ func (s *spelling) taskV03(b []byte, t *a2a.Task, view a2a.View) []byte {
 	if view.HistoryLength == nil || *view.HistoryLength > 0 {
 		b = s.history(b, t, view.HistoryLength)
 	}
-	b = appendTaskMetadata(b, t)
+	b = appendTaskMetadata(b, t, view)
 	return append(b, '}')
 }
 

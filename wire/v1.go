@@ -197,7 +197,7 @@ func (s *spelling) taskV1(b []byte, t *a2a.Task, view a2a.View, listed bool) []b
 	if len(recent(t.History, view.HistoryLength)) > 0 {
 		b = s.history(b, t, view.HistoryLength)
 	}
-	b = appendTaskMetadata(b, t)
+	b = appendTaskMetadata(b, t, view)
 	return append(b, '}')
 }
 

@@ -5,6 +5,7 @@ package access
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/skillyard/skillyard/a2a"
 )
@@ -53,4 +54,39 @@ func From(ctx context.Context) *Record {
 		return r
 	}
 	return &Record{}
+}
+
+// extensionHeaders are the names of the header with extensions, in 1.0 and in 0.3.
+// Either is read from every client.
+var extensionHeaders = [...]string{"A2A-Extensions", "X-A2A-Extensions"}
+
+// Extensions returns the URIs of the extensions that a request asks for.
+func Extensions(h http.Header) []string { return List(h, extensionHeaders[:]...) }
+
+// EchoExtensions tells the client which extensions are active for its request, under
+// the names that the request used.
+func EchoExtensions(w http.ResponseWriter, r *http.Request, active []string) {
+	if len(active) == 0 {
+		return
+	}
+	for _, name := range extensionHeaders {
+		if len(r.Header.Values(name)) > 0 {
+			w.Header().Set(name, strings.Join(active, ", "))
+		}
+	}
+}
+
+// List returns the elements of comma-separated headers.
+func List(h http.Header, names ...string) []string {
+	var out []string
+	for _, name := range names {
+		for _, line := range h.Values(name) {
+			for e := range strings.SplitSeq(line, ",") {
+				if e = strings.TrimSpace(e); e != "" {
+					out = append(out, e)
+				}
+			}
+		}
+	}
+	return out
 }

@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -59,6 +60,9 @@ type Options struct {
 	// ExtendedCard returns the extended agent card for the caller as JSON, in the
 	// dialect's form, or an error that says why there is none.
 	ExtendedCard func(r *http.Request, dialect string) ([]byte, error)
+	// Extensions are those that clients can activate, as the card declares them. What
+	// is required is the engine's to check.
+	Extensions a2a.Extensions
 	// Push keeps push configs. It is nil if the server sends no notifications: the
 	// operations on push configs are then refused, whatever their params.
 	Push Pushes
@@ -112,9 +116,20 @@ func Begin(w http.ResponseWriter) {
 // Streams reports whether the operation is answered by a stream.
 func Streams(op a2a.Op) bool { return op == a2a.OpStream || op == a2a.OpSubscribe }
 
-// Do decodes the request and calls the engine, for operations without a stream.
-// The result is what wire.Method.Append takes, or []byte: a card as JSON.
-func (b *Binding) Do(r *http.Request, rec *access.Record, c Call) (any, a2a.View, error) {
+// Do decodes the request and calls the engine, for operations without a stream. It
+// sets the headers that only a success has. The result is what wire.Method.Append
+// takes, or []byte: a card as JSON.
+func (b *Binding) Do(w http.ResponseWriter, r *http.Request, rec *access.Record, c Call) (any, a2a.View, error) {
+	res, view, err := b.call(r, rec, c)
+	if err == nil {
+		active := b.Extensions.Active(access.Extensions(r.Header))
+		access.EchoExtensions(w, r, active)
+		view.Sequence = slices.Contains(active, a2a.ExtEventSequence)
+	}
+	return res, view, err
+}
+
+func (b *Binding) call(r *http.Request, rec *access.Record, c Call) (any, a2a.View, error) {
 	if isPush(c.Op) && b.Push == nil {
 		return nil, a2a.View{}, noPush()
 	}
@@ -213,7 +228,7 @@ func (b *Binding) fill(q *a2a.SendRequest, r *http.Request, d *wire.Dialect) err
 		// The contract of this dialect promises a random UUID.
 		q.NewTaskID = a2a.TaskID(uuid.NewString())
 	}
-	q.Extensions = list(r.Header, "A2A-Extensions", "X-A2A-Extensions")
+	q.Extensions = access.Extensions(r.Header)
 	q.IdempotencyKey = r.Header.Get("Idempotency-Key")
 	const longest = 255
 	for i := 0; i < len(q.IdempotencyKey); i++ {
@@ -275,25 +290,10 @@ func Version(r *http.Request) string {
 
 // prefers reports whether the Prefer header holds the preference (RFC 7240).
 func prefers(h http.Header, preference string) bool {
-	for _, p := range list(h, "Prefer") {
+	for _, p := range access.List(h, "Prefer") {
 		if strings.EqualFold(p, preference) {
 			return true
 		}
 	}
 	return false
-}
-
-// list returns the elements of comma-separated headers.
-func list(h http.Header, names ...string) []string {
-	var out []string
-	for _, name := range names {
-		for _, line := range h.Values(name) {
-			for e := range strings.SplitSeq(line, ",") {
-				if e = strings.TrimSpace(e); e != "" {
-					out = append(out, e)
-				}
-			}
-		}
-	}
-	return out
 }

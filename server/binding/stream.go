@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/skillyard/skillyard/a2a"
@@ -152,7 +153,12 @@ func (b *Binding) Open(w http.ResponseWriter, r *http.Request, rec *access.Recor
 		return nil, err
 	}
 	s.reader = o.Reader
-	s.stream = b.Frames(w, c.Op, c.Dialect.Stream, o, f)
+	form, active := c.Dialect.Stream, b.Extensions.Active(access.Extensions(r.Header))
+	if form.Numbered != nil && slices.Contains(active, a2a.ExtEventSequence) {
+		form, o.View.Sequence = form.Numbered, true
+	}
+	access.EchoExtensions(w, r, active)
+	s.stream = b.Frames(w, c.Op, form, o, f)
 	return s, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,8 @@ type call struct {
 	ctx     context.Context
 	md      metadata.MD
 	rec     *access.Record
+	// active are the URIs of the extensions that the client activated.
+	active []string
 }
 
 // handle answers one call.
@@ -102,6 +105,7 @@ func (c *call) answer() (err error) {
 	if err != nil {
 		return err
 	}
+	c.active = o.Extensions.Active(elements(c.md, extensionKeys[:]...))
 	if c.method.Streams() {
 		return c.stream(req)
 	}
@@ -109,6 +113,10 @@ func (c *call) answer() (err error) {
 	if err != nil {
 		return err
 	}
+	if err := c.echo(); err != nil {
+		return err
+	}
+	view.Sequence = c.numbered()
 	m, err := c.method.Result(res, view)
 	if err != nil {
 		return err
@@ -118,6 +126,29 @@ func (c *call) answer() (err error) {
 	}
 	return nil
 }
+
+// extensionKeys are the metadata with extensions, in 1.0 and in 0.3; either is read.
+var extensionKeys = [...]string{"a2a-extensions", "x-a2a-extensions"}
+
+// echo tells the client which extensions are active, under the names it used.
+func (c *call) echo() error {
+	if len(c.active) == 0 {
+		return nil
+	}
+	md := metadata.MD{}
+	for _, key := range extensionKeys {
+		if len(c.md.Get(key)) > 0 {
+			md.Set(key, strings.Join(c.active, ", "))
+		}
+	}
+	if err := c.ss.SetHeader(md); err != nil {
+		return fmt.Errorf("set header: %w", err)
+	}
+	return nil
+}
+
+// numbered reports whether tasks and events say their number.
+func (c *call) numbered() bool { return slices.Contains(c.active, a2a.ExtEventSequence) }
 
 // notReceived is the error of a request that did not arrive. The library has answered
 // it already, with the same code and no details.
@@ -158,7 +189,7 @@ func (c *call) do(req any) (res any, view a2a.View, err error) {
 		res, err = c.push(q)
 		return res, view, err
 	}
-	res, err = c.server.o.ExtendedCard(c.ctx, c.service.Dialect.Name)
+	res, err = c.server.o.ExtendedCard(access.With(c.ctx, rec), c.service.Dialect.Name)
 	return res, view, err
 }
 
@@ -189,7 +220,7 @@ func (c *call) decode(m proto.Message) (any, error) {
 		return req, nil
 	}
 	q.MaxWait = o.MaxWait(c.service.Dialect.Name)
-	q.Extensions = elements(c.md, "a2a-extensions", "x-a2a-extensions")
+	q.Extensions = elements(c.md, extensionKeys[:]...)
 	q.IdempotencyKey = header(c.md)("idempotency-key")
 	const longest = 255
 	for i := 0; i < len(q.IdempotencyKey); i++ {

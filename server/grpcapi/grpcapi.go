@@ -69,6 +69,8 @@ type Options struct {
 	// ExtendedCard returns the extended agent card as JSON, in the dialect's form, or an
 	// error that says why there is none.
 	ExtendedCard func(ctx context.Context, dialect string) ([]byte, error)
+	// Extensions are those that clients can activate, as the card declares them.
+	Extensions a2a.Extensions
 	// Push says that push configs are kept; without it the operations on them are
 	// refused, whatever their params.
 	Push bool

@@ -32,6 +32,10 @@ func (c *call) stream(req any) error {
 		defer reader.Close()
 	}
 	c.rec.Saw(t)
+	if err := c.echo(); err != nil {
+		return err
+	}
+	view.Sequence = c.numbered()
 	if err := c.send(c.service.Snapshot(t, view)); err != nil {
 		return err
 	}
@@ -104,8 +108,12 @@ func (c *call) follow(reader *engine.Reader, head *a2a.Task) error {
 
 // frame is the encoded message of an event, which all streams of the task share.
 func (c *call) frame(head *a2a.Task, e *engine.Entry) frame {
-	return e.Frame(c.service.Name, func(b []byte) []byte {
-		m := c.service.Event(head, &e.Event)
+	name, view := c.service.Name, a2a.View{Sequence: c.numbered()}
+	if view.Sequence {
+		name += " numbered"
+	}
+	return e.Frame(name, func(b []byte) []byte {
+		m := c.service.Event(head, &e.Event, view)
 		if m == nil {
 			return b
 		}

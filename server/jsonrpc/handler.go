@@ -63,7 +63,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) *binding.Runnin
 			}
 			err = berr
 		} else {
-			res, view, err = h.b.Do(r, rec, c)
+			res, view, err = h.b.Do(w, r, rec, c)
 		}
 	}
 	if err != nil && h.wantsFrame(r, d, m, err) {

@@ -182,7 +182,7 @@ func (h *Handler) do(w http.ResponseWriter, r *http.Request, c binding.Call) (an
 	var res any
 	if err == nil {
 		binding.Begin(w)
-		res, _, err = h.b.Do(r, rec, c)
+		res, _, err = h.b.Do(w, r, rec, c)
 	}
 	if err != nil {
 		rec.Gone = r.Context().Err() != nil

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/skillyard/skillyard/a2a"
+	"github.com/skillyard/skillyard/agentcard"
 	"github.com/skillyard/skillyard/server/access"
 	"github.com/skillyard/skillyard/server/binding"
 	"github.com/skillyard/skillyard/wire"
@@ -48,6 +49,9 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) *binding.Runnin
 	op := rt.op(r.Method)
 	rec.Method = string(op)
 	m := d.Methods[string(op)]
+	if op == a2a.OpExtendedCard {
+		agentcard.KeepPrivate(w.Header())
+	}
 	err := h.check(w, r, &rt, d, op)
 	var params []byte
 	if err == nil {
@@ -65,7 +69,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) *binding.Runnin
 			}
 			err = berr
 		} else {
-			res, view, err = h.b.Do(r, rec, c)
+			res, view, err = h.b.Do(w, r, rec, c)
 		}
 	}
 	if err != nil {
@@ -146,6 +150,9 @@ func (h *Handler) params(w http.ResponseWriter, r *http.Request, rt *route, op a
 
 func (h *Handler) writeError(w http.ResponseWriter, r *http.Request, d *wire.Dialect, e *a2a.Error) {
 	binding.SetRetryAfter(w, e)
+	if e.Code == a2a.CodeUnauthenticated {
+		w.Header().Set("WWW-Authenticate", access.Challenge)
+	}
 	h.b.Write(w, h.b.Dialects.HTTPStatus(e.Code), contentType(r, d), func(b []byte) []byte { return d.AppendError(b, e) })
 }
 

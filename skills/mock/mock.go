@@ -6,6 +6,7 @@
 //
 //	@echo X           completes with X (so does any text that is no command)
 //	@data             completes with the message's other parts, unchanged
+//	@extensions       completes with the URIs of the active extensions, one a line
 //	@sleep S          completes after S seconds
 //	@ask              asks for input, completes with the answer
 //	@auth             asks for authorisation, completes with the next message
@@ -99,6 +100,8 @@ func probe(ctx context.Context, in skills.Input, emit skills.Emit) error {
 		return complete(emit, argument)
 	case "@data":
 		return completeParts(emit, rest)
+	case "@extensions":
+		return complete(emit, strings.Join(in.Extensions, "\n"))
 	case "@sleep":
 		return sleepCommand(ctx, emit, args)
 	case "@ask":

@@ -31,6 +31,7 @@ func full(id a2a.TaskID) a2a.Event {
 		Extensions:       []string{"https://example.org/ext"},
 		Metadata:         raw(object),
 		Request:          raw(`{ "trace" : "x" }`),
+		Active:           []string{"https://example.org/ext"},
 	}
 	return a2a.Event{Seq: 1, At: start.Add(123 * time.Millisecond), Created: &a2a.Task{
 		ID: id, ContextID: "c 1", Skill: "skill", SkillSource: "params.skillId", Dialect: "emm",

@@ -34,7 +34,7 @@ func TaskV1(t *a2a.Task, view a2a.View) *v1.Task {
 	m := &v1.Task{
 		Id: text(t.ID), ContextId: text(t.ContextID),
 		Status:   statusV1(t.ID, t.ContextID, &t.Status),
-		Metadata: object(wire.TaskMetadata(t)),
+		Metadata: object(wire.TaskMetadata(t, view)),
 	}
 	if !view.OmitArtifacts {
 		for i := range t.Artifacts {

@@ -49,8 +49,9 @@ type Service struct {
 	// Snapshot is the first message of a stream: the task as it is.
 	Snapshot func(t *a2a.Task, view a2a.View) proto.Message
 	// Event is a later message of a stream, or nil for an event that is not shown. Of
-	// t only id and context are read. It depends on the event alone.
-	Event func(t *a2a.Task, ev *a2a.Event) proto.Message
+	// t only id and context are read. It depends on the event and on whether the
+	// view numbers events.
+	Event func(t *a2a.Task, ev *a2a.Event, view a2a.View) proto.Message
 }
 
 // Method is one rpc.

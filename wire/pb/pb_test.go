@@ -181,7 +181,8 @@ func TestResult_IsTheJSON(t *testing.T) {
 		for _, ev := range []a2a.Event{
 			{Seq: 1, At: at, Created: task}, {Status: &task.Status}, {Status: &a2a.Status{State: a2a.StateFailed, At: at, Code: a2a.CodeTimeout, Message: r.message(a2a.RoleAgent)}},
 		} {
-			sameAsJSON(t, d.Stream.Event(nil, task, &ev), s.Event(task, &ev))
+			sameAsJSON(t, d.Stream.Event(nil, task, &ev), s.Event(task, &ev, a2a.View{}))
+			sameAsJSON(t, d.Stream.Numbered.Event(nil, task, &ev), s.Event(task, &ev, a2a.View{Sequence: true}))
 		}
 		after, err := json.Marshal(task)
 		if err != nil {

@@ -86,18 +86,19 @@ func cardResultV1(card []byte, _ a2a.View) (*v1.AgentCard, error) {
 }
 
 // eventV1 is a message of a stream, as wire.StreamForm.Event has it in JSON.
-func eventV1(t *a2a.Task, ev *a2a.Event) proto.Message {
+func eventV1(t *a2a.Task, ev *a2a.Event, view a2a.View) proto.Message {
+	more := object(wire.EventMetadata(ev, view))
 	switch {
 	case ev.Created != nil:
-		return &v1.StreamResponse{Payload: &v1.StreamResponse_Task{Task: TaskV1(wire.AsCreated(ev), a2a.View{})}}
+		return &v1.StreamResponse{Payload: &v1.StreamResponse_Task{Task: TaskV1(wire.AsCreated(ev), view)}}
 	case ev.Status != nil:
 		return &v1.StreamResponse{Payload: &v1.StreamResponse_StatusUpdate{StatusUpdate: &v1.TaskStatusUpdateEvent{
-			TaskId: text(t.ID), ContextId: text(t.ContextID), Status: statusV1(t.ID, t.ContextID, ev.Status),
+			TaskId: text(t.ID), ContextId: text(t.ContextID), Status: statusV1(t.ID, t.ContextID, ev.Status), Metadata: more,
 		}}}
 	case ev.Artifact != nil:
 		return &v1.StreamResponse{Payload: &v1.StreamResponse_ArtifactUpdate{ArtifactUpdate: &v1.TaskArtifactUpdateEvent{
 			TaskId: text(t.ID), ContextId: text(t.ContextID), Artifact: artifactV1(&ev.Artifact.Artifact),
-			Append: ev.Artifact.Append, LastChunk: ev.Artifact.Last,
+			Append: ev.Artifact.Append, LastChunk: ev.Artifact.Last, Metadata: more,
 		}}}
 	}
 	return nil
