@@ -26,14 +26,17 @@ const supportedVersions = NameV03 + ", " + NameV1
 //	other          any        version_not_supported
 //
 // A version is Major.Minor with an optional patch number, which is ignored. The
-// dialect is never nil: with an error it is the one to write the error in.
+// dialect is never nil: with an error it is the one to write the error in. The method
+// is then empty, or with version_not_supported the one of that name in any version, for
+// the form of the answer.
 func (d *Dialects) Detect(method, version string) (*Dialect, Method, *a2a.Error) {
 	v, ok := parseVersion(version)
-	if !ok {
-		return d.V1, Method{}, versionNotSupported(version, supportedVersions)
-	}
 	x := d.methods[method]
 	switch {
+	case !ok && x == nil:
+		return d.V1, Method{}, versionNotSupported(version, supportedVersions)
+	case !ok:
+		return d.V1, x.Methods[method], versionNotSupported(version, supportedVersions)
 	case x == nil:
 	case x == d.EMM, x == d.V01,
 		x == d.V03 && v != NameV1,
@@ -41,7 +44,7 @@ func (d *Dialects) Detect(method, version string) (*Dialect, Method, *a2a.Error)
 		x == d.V1 && v == "" && !d.strict:
 		return x, x.Methods[method], nil
 	case x == d.V1 && v == "":
-		return d.V1, Method{}, versionNotSupported(version, supportedVersions)
+		return d.V1, x.Methods[method], versionNotSupported(version, supportedVersions)
 	}
 	x = d.V1
 	if v == NameV03 || v == "" && strings.Contains(method, "/") {
