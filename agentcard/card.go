@@ -3,6 +3,9 @@ package agentcard
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -65,6 +68,11 @@ type Options struct {
 	// it that card only declares the schemes.
 	SecurityRequirements bool
 
+	// Signer signs the pure cards; nil does not. The hybrid one is never signed: a
+	// verifier drops what it does not know before it looks, and half of that card is
+	// unknown to each.
+	Signer *Signer
+
 	// InputModes and OutputModes are the defaults of skills that name none; nil
 	// means text/plain and application/json.
 	InputModes  []string
@@ -93,6 +101,7 @@ type card struct {
 	DefaultOutputModes   []string       `json:"defaultOutputModes"`
 	Skills               []skill        `json:"skills"`
 	ExtendedCard         bool           `json:"supportsAuthenticatedExtendedCard,omitzero"`
+	Signatures           []signature    `json:"signatures,omitempty"`
 }
 
 type interface03 struct {
@@ -139,6 +148,10 @@ const (
 		`"bearer":{"type":"http","scheme":"bearer","httpAuthSecurityScheme":{"scheme":"bearer"}}}`
 	needed03 = `[{"apiKey":[]},{"bearer":[]}]`
 	needed1  = `[{"schemes":{"apiKey":{"list":[]}}},{"schemes":{"bearer":{"list":[]}}}]`
+	// A signed card has no empty lists, which verifiers do not agree on: most drop them,
+	// and then the whole requirement. So it names a role, which is what other schemes
+	// than OAuth may do, and nobody asks for it.
+	neededSigned = `[{"schemes":{"apiKey":{"list":["caller"]}}},{"schemes":{"bearer":{"list":["caller"]}}}]`
 )
 
 // check reports what is missing, all at once.
@@ -155,7 +168,58 @@ func (o Options) check() error {
 		errs = append(errs, errors.New("card has no set of skills"))
 	}
 	errs = append(errs, checkInterfaces(o.Interfaces))
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil || o.Signer == nil {
+		return err
+	}
+	return o.checkSigned()
+}
+
+// checkSigned says what a signed card would have that verifiers treat differently:
+// empty values, wherever they are.
+func (o Options) checkSigned() error {
+	b, err := o.encode("", V1, o.Skills.All(), "")
+	if err != nil {
+		return err
+	}
+	var v any
+	if err := json.Unmarshal(b, &v); err != nil {
+		return fmt.Errorf("read card: %w", err)
+	}
+	if at := findEmpty(v, ""); at != "" {
+		return fmt.Errorf("card has an empty value at %s, which a signed card must not have", at)
+	}
+	return nil
+}
+
+// findEmpty returns the place of an empty value in v, as a JSON Pointer, or "".
+func findEmpty(v any, at string) string {
+	switch v := v.(type) {
+	case nil:
+		return at
+	case string:
+		if v == "" {
+			return at
+		}
+	case []any:
+		if len(v) == 0 {
+			return at
+		}
+		for i, e := range v {
+			if found := findEmpty(e, at+"/"+strconv.Itoa(i)); found != "" {
+				return found
+			}
+		}
+	case map[string]any:
+		if len(v) == 0 {
+			return at
+		}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if found := findEmpty(v[name], at+"/"+name); found != "" {
+				return found
+			}
+		}
+	}
+	return ""
 }
 
 // encode returns a card as JSON with a line break at the end. It lists the entries;
@@ -183,12 +247,12 @@ func (o Options) encode(base string, v Variant, entries []*skills.Entry, one a2a
 		c.Provider = &provider{Organization: o.Provider.Organization, URL: o.Provider.URL}
 	}
 	if one != "" {
-		s := describe(entries[0])
+		s := o.describe(entries[0])
 		c.Name, c.Description = s.Name, s.Description
 	}
 	all, old := shown(o.Interfaces, base, string(one))
 	for _, e := range entries {
-		c.Skills = append(c.Skills, describe(e))
+		c.Skills = append(c.Skills, o.describe(e))
 	}
 	schemas, err := schemaExtension(base, entries)
 	if err != nil {
@@ -212,6 +276,9 @@ func (o Options) encode(base string, v Variant, entries []*skills.Entry, one a2a
 		c.SecuritySchemes = jsontext.Value(schemes1)
 		if o.SecurityRequirements {
 			c.SecurityRequirements = jsontext.Value(needed1)
+			if o.Signer != nil {
+				c.SecurityRequirements = jsontext.Value(neededSigned)
+			}
 		}
 	case v == V03:
 		c.SecuritySchemes, c.Security = jsontext.Value(schemes03), jsontext.Value(needed03)
@@ -219,6 +286,11 @@ func (o Options) encode(base string, v Variant, entries []*skills.Entry, one a2a
 		c.SecuritySchemes, c.Security = jsontext.Value(schemesHy), jsontext.Value(needed03)
 	}
 	b, err := json.Marshal(&c)
+	if err == nil && o.Signer != nil && v != Hybrid {
+		if c.Signatures, err = o.Signer.sign(b); err == nil {
+			b, err = json.Marshal(&c)
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("encode card: %w", err)
 	}
@@ -227,7 +299,7 @@ func (o Options) encode(base string, v Variant, entries []*skills.Entry, one a2a
 
 // describe fills in what a skill does not say: clients require a name and a
 // description.
-func describe(e *skills.Entry) skill {
+func (o Options) describe(e *skills.Entry) skill {
 	s := skill{
 		ID: string(e.Info.ID), Name: e.Info.Name, Description: e.Info.Description, Tags: e.Info.Tags,
 		Examples: e.Info.Examples, InputModes: e.Info.InputModes, OutputModes: e.Info.OutputModes,
@@ -237,6 +309,9 @@ func describe(e *skills.Entry) skill {
 	}
 	if s.Description == "" {
 		s.Description = s.Name
+	}
+	if len(s.Tags) == 0 && o.Signer != nil {
+		s.Tags = []string{s.ID} // an empty list is not signed alike everywhere
 	}
 	return s
 }

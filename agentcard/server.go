@@ -147,6 +147,36 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", s.o.Modified, bytes.NewReader(c.body))
 }
 
+// KeysPath is where a server that signs its cards has its public keys.
+const KeysPath = "/.well-known/jwks.json"
+
+// Keys returns a handler that answers with the public keys of the signer as a JWK Set,
+// or nil if cards are not signed.
+func (s *Server) Keys() (http.Handler, error) {
+	if s.o.Signer == nil {
+		return nil, nil
+	}
+	set, err := s.o.Signer.JWKS()
+	if err != nil {
+		return nil, err
+	}
+	etag := etagOf(set)
+	age := "public, max-age=" + strconv.FormatInt(int64(s.o.MaxAge/time.Second), 10)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Type", "application/jwk-set+json")
+		h.Set("Cache-Control", age)
+		h.Set("ETag", etag)
+		h.Set("X-Content-Type-Options", "nosniff")
+		http.ServeContent(w, r, "", s.o.Modified, bytes.NewReader(set))
+	}), nil
+}
+
+func etagOf(body []byte) string {
+	sum := sha256.Sum256(body)
+	return `"` + hex.EncodeToString(sum[:16]) + `"`
+}
+
 func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
 	if s.o.NotFound != nil {
 		s.o.NotFound.ServeHTTP(w, r)
@@ -241,8 +271,7 @@ func (s *Server) card(base string, v Variant, id a2a.SkillID, who audience) (enc
 	if err != nil {
 		return encodedCard{}, err
 	}
-	sum := sha256.Sum256(body)
-	c = encodedCard{body: body, etag: `"` + hex.EncodeToString(sum[:16]) + `"`}
+	c = encodedCard{body: body, etag: etagOf(body)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.encoded) >= maxCached {

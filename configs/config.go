@@ -218,6 +218,24 @@ type Card struct {
 	Extended             bool          `yaml:"extended" env:"EXTENDED"`
 	SecurityRequirements bool          `yaml:"security_requirements" env:"SECURITY_REQUIREMENTS"`
 	Extensions           []Extension   `yaml:"extensions" env:"-" validate:"dive"`
+	Signing              Signing       `yaml:"signing" envPrefix:"SIGNING_"`
+}
+
+// Signing is how cards are signed; they are not without keys.
+type Signing struct {
+	// Keys all sign each card, so that a key can be replaced.
+	Keys []SigningKey `yaml:"keys" env:"-" validate:"dive"`
+	// JKU is the URL of the public keys; "" means where this server has them.
+	JKU string `yaml:"jku" env:"JKU"`
+}
+
+// SigningKey is a private key in PKCS #8, of P-256 or Ed25519.
+type SigningKey struct {
+	// KID is its id; "" means its thumbprint (RFC 7638).
+	KID  string `yaml:"kid" validate:"max=256"`
+	File string `yaml:"file" validate:"required"`
+	// PEM is what was in File, after Load.
+	PEM Secret
 }
 
 // Extension is an extension of the protocol that the card declares. What it brings is

@@ -158,6 +158,9 @@ var itemComments = map[string]string{
 	"card.extensions[0].description": "What it is for.",
 	"card.extensions[0].required":    "Refuse work for clients that do not activate it.",
 	"card.extensions[0].params":      "An object with what clients have to know, shown on the card.",
+	"card.signing.keys[0]":           "One key. All of them sign each card.",
+	"card.signing.keys[0].kid":       "The key's id. Empty: its thumbprint (RFC 7638).",
+	"card.signing.keys[0].file":      "A file with the private key in PEM (PKCS #8): P-256 for ES256, Ed25519 for EdDSA.",
 	"skills[0].id":                   "The id clients choose the skill by. The skill has its own card and endpoint under /skills/ID.",
 	"skills[0]":                      "One skill. With the id of a built-in skill everything else may be left out.",
 }

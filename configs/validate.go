@@ -268,6 +268,7 @@ func (k *checker) card() {
 			k.fault("card."+link.key, "%q is not a URL such as https://example.com", link.value)
 		}
 	}
+	k.signing()
 	uris := map[string]int{}
 	for i, x := range c.Extensions {
 		path := fmt.Sprintf("card.extensions[%d].uri", i)
@@ -286,6 +287,29 @@ func (k *checker) card() {
 	}
 	if (c.Provider.Organization == "") != (c.Provider.URL == "") {
 		k.fault("card.provider", "must have both organization and url, or neither")
+	}
+}
+
+// signing checks how cards are signed, and reads the keys.
+func (k *checker) signing() {
+	s := k.cfg.Card.Signing
+	if len(s.Keys) > 0 && k.cfg.Server.PublicURL == "" {
+		// The signature covers the URLs, so they must not depend on the request.
+		k.fault("card.signing", "needs server.public_url: a signed card has fixed URLs")
+	}
+	if u, err := url.Parse(s.JKU); s.JKU != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "") {
+		k.fault("card.signing.jku", "%q is not a URL such as https://example.com/jwks.json", s.JKU)
+	}
+	for i := range s.Keys {
+		key := &s.Keys[i]
+		if key.File == "" {
+			continue
+		}
+		text, err := readSecretFile(key.File)
+		if err != nil {
+			k.fault(fmt.Sprintf("card.signing.keys[%d].file", i), "%s", err)
+		}
+		key.PEM = Secret(text)
 	}
 }
 

@@ -68,6 +68,7 @@ type App struct {
 	card     *agentcard.Server
 	schemas  *schemas
 	trusted  []netip.Prefix // proxies
+	cardKeys http.Handler   // nil: cards are not signed
 	http     *http.Server
 	listener net.Listener
 	silent   silent
@@ -159,6 +160,9 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		Origins: cfg.Server.CORSOrigins,
 	})
 	if err != nil {
+		return nil, err
+	}
+	if a.cardKeys, err = a.card.Keys(); err != nil {
 		return nil, err
 	}
 	a.http = &http.Server{

@@ -143,14 +143,18 @@ func BuildCard(cfg *configs.Config, set *skills.Set, addr, version string) (*age
 	}
 	base := resolver(cfg, addr)
 	c := cfg.Card
+	signer, err := BuildSigner(cfg)
+	if err != nil {
+		return nil, err
+	}
 	if c.Version == "" {
 		c.Version = version
 	}
 	return agentcard.New(agentcard.ServerOptions{
 		Options: agentcard.Options{
 			Interfaces: interfaces(),
-			Extensions: extensions(cfg),
-			Skills:     set, Name: c.Name, Description: c.Description, Version: c.Version,
+			Extensions: extensions(cfg), Signer: signer,
+			Skills: set, Name: c.Name, Description: c.Description, Version: c.Version,
 			Provider:         agentcard.Provider{Organization: c.Provider.Organization, URL: c.Provider.URL},
 			DocumentationURL: c.DocumentationURL, IconURL: c.IconURL, Extended: c.Extended, Streaming: cfg.Stream.Enabled, PushNotifications: cfg.Push.Enabled,
 			Secured: keys.Declared(), SecurityRequirements: c.SecurityRequirements,
@@ -163,6 +167,26 @@ func BuildCard(cfg *configs.Config, set *skills.Set, addr, version string) (*age
 // resolver finds the public URL of a request.
 func resolver(cfg *configs.Config, addr string) agentcard.Resolver {
 	return agentcard.Resolver{PublicURL: cfg.Server.PublicURL, Trusted: cfg.Server.TrustedPrefixes(), Addr: addr}
+}
+
+// BuildSigner makes the signer of the cards of a configuration; nil without keys.
+func BuildSigner(cfg *configs.Config) (*agentcard.Signer, error) {
+	s := cfg.Card.Signing
+	if len(s.Keys) == 0 {
+		return nil, nil
+	}
+	if s.JKU == "" {
+		s.JKU = strings.TrimRight(cfg.Server.PublicURL, "/") + agentcard.KeysPath
+	}
+	keys := make([]agentcard.SigningKey, len(s.Keys))
+	for i, k := range s.Keys {
+		keys[i] = agentcard.SigningKey{KID: k.KID, PEM: k.PEM.Reveal()}
+	}
+	signer, err := agentcard.NewSigner(s.JKU, keys...)
+	if err != nil {
+		return nil, fmt.Errorf("card.signing: %w", err)
+	}
+	return signer, nil
 }
 
 // callerOf is who authentication found a request to come from.

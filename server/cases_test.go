@@ -21,7 +21,7 @@ func TestCases(t *testing.T) {
 }
 
 func allCases() []bugCase {
-	return slices.Concat(cardCases(), extensionCases(), dialectCases(), envelopeCases(), inputCases(), endingCases(), cancelCases(), turnCases(), ownerCases(), pagingCases(), pushCases(), guardCases(), frameCases(), streamCases(), pressureCases(), restCases())
+	return slices.Concat(cardCases(), extensionCases(), signedCases(), dialectCases(), envelopeCases(), inputCases(), endingCases(), cancelCases(), turnCases(), ownerCases(), pagingCases(), pushCases(), guardCases(), frameCases(), streamCases(), pressureCases(), restCases())
 }
 
 // covered are the cases that tests of this package show which have more to show.
@@ -41,7 +41,6 @@ var elsewhere = map[string]string{
 	"B-013": "gateway only: cards of remote agents",
 	"B-014": "client and gateway only: reading cards of both versions",
 	"B-016": "client only: URL of a card given by a user",
-	"B-017": "needs signed cards",
 	"B-169": "client and gateway only: cache of fetched cards",
 	"B-170": "gateway only: cache of fetched cards",
 	"B-040": "client only: id of an answer",

@@ -8,6 +8,7 @@ import (
 	"github.com/go-chi/cors"
 
 	"github.com/skillyard/skillyard/a2a"
+	"github.com/skillyard/skillyard/agentcard"
 	"github.com/skillyard/skillyard/server/rest"
 )
 
@@ -95,6 +96,9 @@ func (a *App) routes() http.Handler {
 		for _, name := range []string{"agent-card.json", "agent.json"} {
 			read(base+"/.well-known/"+name, mount(card))
 		}
+	}
+	if a.cardKeys != nil {
+		read(agentcard.KeysPath, a.cardKeys.ServeHTTP)
 	}
 	return r
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/skillyard/skillyard/agentcard"
 )
 
 // keyBytes is the entropy of a generated key.
@@ -28,19 +30,25 @@ type keyRow struct {
 }
 
 func (p *program) keysCommand() *cobra.Command {
-	return group("keys", "Make API keys", p.keysGenerateCommand(), p.keysHashCommand())
+	return group("keys", "Make API keys, and keys that sign", p.keysGenerateCommand(), p.keysHashCommand())
 }
 
 func (p *program) keysGenerateCommand() *cobra.Command {
-	name, asJSON := "", false
+	name, alg, asJSON, signing := "", agentcard.AlgES256, false, false
 	cmd := &cobra.Command{
 		Use:   "generate",
-		Short: "Make a new API key",
+		Short: "Make a new key",
 		Long: `Make a new API key. It is printed once and stored nowhere; the configuration gets
-its hash only. Clients send it as "X-API-Key: KEY" or "Authorization: Bearer KEY".`,
-		Example: "  skillyard keys generate --name ci",
-		Args:    cobra.NoArgs,
+its hash only. Clients send it as "X-API-Key: KEY" or "Authorization: Bearer KEY".
+
+With --signing: make a private key that signs agent cards, in PEM (PKCS #8), for a
+file that card.signing.keys names.`,
+		Example: "  skillyard keys generate --name ci\n  (umask 077 && skillyard keys generate --signing > card.pem)",
+		Args:    onlyFlags,
 		RunE: func(*cobra.Command, []string) error {
+			if signing {
+				return p.printSigningKey(alg, asJSON)
+			}
 			secret := make([]byte, keyBytes)
 			if _, err := rand.Read(secret); err != nil {
 				return fmt.Errorf("make key: %w", err)
@@ -50,8 +58,38 @@ its hash only. Clients send it as "X-API-Key: KEY" or "Authorization: Bearer KEY
 		},
 	}
 	cmd.Flags().StringVar(&name, "name", "client", "the caller that uses the key; tasks belong to the `name`")
+	cmd.Flags().BoolVar(&signing, "signing", false, "make a key that signs agent cards")
+	cmd.Flags().Var(&oneOf{value: &alg, of: []string{agentcard.AlgES256, agentcard.AlgEdDSA}}, "alg", "with --signing: ES256 or EdDSA")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.MarkFlagsMutuallyExclusive("name", "signing")
 	return cmd
+}
+
+// signingRow is a signing key in the JSON output.
+type signingRow struct {
+	KID string `json:"kid"`
+	Alg string `json:"alg"`
+	PEM string `json:"pem"`
+}
+
+// printSigningKey makes a signing key. What to do with it goes to the person, so that
+// standard output is the file.
+func (p *program) printSigningKey(alg string, asJSON bool) error {
+	key, err := agentcard.GenerateSigningKey(alg)
+	if err != nil {
+		return err
+	}
+	signer, err := agentcard.NewSigner("", agentcard.SigningKey{PEM: key})
+	if err != nil {
+		return err
+	}
+	kid := signer.KIDs()[0]
+	if asJSON {
+		return p.printJSON(signingRow{KID: kid, Alg: alg, PEM: key})
+	}
+	p.say("# The private key is on standard output; keep it in a file that only the server reads:\ncard:\n  signing:\n    keys:\n      - {file: card.pem}   # kid %s\n", kid)
+	_, err = io.WriteString(p.out, key)
+	return err
 }
 
 func (p *program) keysHashCommand() *cobra.Command {

@@ -90,6 +90,15 @@ func group(use, short string, subs ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// onlyFlags takes no arguments, and checks what flags exclude each other before the
+// command counts as understood.
+func onlyFlags(cmd *cobra.Command, args []string) error {
+	if err := cobra.NoArgs(cmd, args); err != nil {
+		return err
+	}
+	return cmd.ValidateFlagGroups()
+}
+
 // load reads the configuration. change may be nil.
 func (p *program) load(change func(*configs.Config)) (*configs.Config, error) {
 	return configs.Load(configs.Options{Path: p.config, Env: p.env, Override: change})

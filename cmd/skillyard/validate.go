@@ -31,7 +31,11 @@ started and nothing is written.`,
 			if err != nil {
 				return err
 			}
-			if _, err := p.buildSkills(cfg); err != nil {
+			set, err := p.buildSkills(cfg)
+			if err != nil {
+				return err
+			}
+			if _, err := server.BuildCard(cfg, set, cfg.Server.Addr, buildVersion()); err != nil {
 				return err
 			}
 			for _, w := range cfg.Warnings() {

@@ -203,11 +203,11 @@ func TestResult_Members(t *testing.T) {
 	s := V1(jsonV1())
 	task := &a2a.Task{ID: "t", ContextID: "c", Status: a2a.Status{State: a2a.StateWorking, At: at}, Artifacts: []a2a.Artifact{{ID: "a", Parts: []a2a.Part{a2a.TextPart("x")}}}}
 	chunk := &a2a.Event{Artifact: &a2a.ArtifactChunk{Artifact: task.Artifacts[0], Append: true}}
-	update := s.Event(task, chunk).(*v1.StreamResponse).GetArtifactUpdate()
+	update := s.Event(task, chunk, a2a.View{}).(*v1.StreamResponse).GetArtifactUpdate()
 	if update.GetTaskId() != "t" || update.GetContextId() != "c" || !update.GetAppend() || update.GetLastChunk() || update.GetArtifact().GetParts()[0].GetText() != "x" {
 		t.Errorf("got %v, want an appended chunk", update)
 	}
-	if m := s.Event(task, &a2a.Event{Message: &a2a.Message{ID: "m"}}); m != nil {
+	if m := s.Event(task, &a2a.Event{Message: &a2a.Message{ID: "m"}}, a2a.View{}); m != nil {
 		t.Errorf("got %v for a user's message, want nothing", m)
 	}
 	list, err := methodOf(t, "ListTasks").Result(&a2a.ListResult{Tasks: []*a2a.Task{task, task}, NextPageToken: "next", PageSize: 2, TotalSize: 7}, a2a.View{OmitArtifacts: true})
