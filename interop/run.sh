@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Runs real A2A clients against the server: builds it, starts it on a free
-# loopback port with an empty data directory, runs every client (or those named
+# loopback port with an empty data directory and keys that sign its cards, runs every client (or those named
 # as arguments), stops it, and counts.
 #
 #   interop/run.sh [CLIENT...]        js-1.3.0 js-0.3.14 py-1 py-0.3 fasta2a go
 #
-# With SKILLYARD_URL set, a server that runs already is used instead.
+# With SKILLYARD_URL set, a server that runs already is used instead; SKILLYARD_SIGNED=1
+# then says that its cards are signed.
 # A client that cannot be installed or that prints no check counts as failed.
 set -euo pipefail
 
@@ -35,7 +36,14 @@ start_server() {
   local binary=$work/skillyard
   (cd "$root" && go build -trimpath -o "$binary" ./cmd/skillyard)
   SKILLYARD_URL=http://127.0.0.1:$(free_port)
-  "$binary" serve --config "$root/configs/examples/probe.yaml" \
+  "$binary" keys generate --signing --alg ES256 >"$work/ec.pem" 2>/dev/null
+  "$binary" keys generate --signing --alg EdDSA >"$work/ed.pem" 2>/dev/null
+  cat "$root/configs/examples/probe.yaml" - >"$work/config.yaml" <<YAML
+card:
+  signing: {keys: [{kid: ec, file: $work/ec.pem}, {kid: ed, file: $work/ed.pem}]}
+YAML
+  export SKILLYARD_SIGNED=1
+  A2A_PUBLIC_URL=$SKILLYARD_URL "$binary" serve --config "$work/config.yaml" \
     --addr "${SKILLYARD_URL#http://}" --data "$work/data" >"$work/server.log" 2>&1 &
   server_pid=$!
   for _ in {1..200}; do

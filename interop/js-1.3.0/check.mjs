@@ -1,6 +1,6 @@
 // Drives a running server through the client of @a2a-js/sdk 1.3.0 (A2A 1.0).
 
-import { AgentCard, Role, SendMessageRequest, StreamResponse, TaskState } from "@a2a-js/sdk";
+import { AgentCard, Role, SendMessageRequest, StreamResponse, TaskState, verifyAgentCardSignature } from "@a2a-js/sdk";
 import {
   ClientFactory,
   ClientFactoryOptions,
@@ -390,5 +390,28 @@ await checks.check("push configs: create, get, list, delete", async () => {
     dropped.close();
   }
 });
+
+if (process.env.SKILLYARD_SIGNED) {
+  await checks.check("signatures of the card", async () => {
+    const { keys } = await (await fetch(`${baseURL}/.well-known/jwks.json`)).json();
+    equal(keys.map((k) => k.alg), ["ES256", "EdDSA"], "algorithms");
+    for (const path of ["", "/skills/list_boards"]) {
+      // As it was sent: what the SDK has parsed once loses its security schemes when the
+      // verifier parses it again.
+      const headers = { "A2A-Version": "1.0" };
+      const card = await (await fetch(`${baseURL}${path}/.well-known/agent-card.json`, { headers })).json();
+      expect(card.securitySchemes, "no security schemes in a signed card");
+      for (const key of keys) {
+        const only = verifyAgentCardSignature(async (kid, jku) => {
+          equal(jku, `${baseURL}/.well-known/jwks.json`, "jku");
+          if (kid !== key.kid) throw new Error("not this one");
+          return key;
+        });
+        await only(card);
+        await thrown(() => only({ ...card, description: `${card.description} and more` }));
+      }
+    }
+  });
+}
 
 checks.finish();

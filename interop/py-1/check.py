@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -12,10 +13,11 @@ from a2a.client import A2ACardResolver, Client, ClientConfig, ClientFactory
 from a2a.client.auth import AuthInterceptor
 from a2a.types import a2a_pb2 as pb
 from a2a.utils.errors import TaskNotCancelableError, TaskNotFoundError, UnsupportedOperationError
+from a2a.utils.signing import InvalidSignaturesError, create_signature_verifier
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 from checks import BASE_URL, TOKENS, Checks, equal, expect, poll, raised, uid  # noqa: E402
-from helpers import OneKey, connect, data_of, ended, parts_of, plain, request, send, status_text, text, text_of, want_state  # noqa: E402
+from helpers import OneKey, OnlyKey, connect, data_of, ended, parts_of, plain, request, send, status_text, text, text_of, want_state  # noqa: E402
 from live import LIVE  # noqa: E402
 
 
@@ -182,6 +184,25 @@ async def main() -> int:
         page = await bob.list_tasks(pb.ListTasksRequest(context_id=task.context_id))
         equal(len(page.tasks), 0, "bob's list")
 
+    async def signatures() -> None:
+        async with httpx.AsyncClient() as http:
+            keys = (await http.get(f"{BASE_URL}/.well-known/jwks.json")).json()["keys"]
+            equal([key["alg"] for key in keys], ["ES256", "EdDSA"], "algorithms")
+            for key in keys:
+                verify = create_signature_verifier(OnlyKey(key), [key["alg"]])
+                for base in (BASE_URL, f"{BASE_URL}/skills/list_boards"):
+                    as_1_0 = {"headers": {"A2A-Version": "1.0"}}
+                    card = await A2ACardResolver(http, base).get_agent_card(http_kwargs=as_1_0, signature_verifier=verify)
+                    expect(card.security_requirements, "no security requirements in a signed card")
+                    card.description += " and more"
+                    try:
+                        verify(card)
+                    except InvalidSignaturesError:
+                        continue
+                    raise AssertionError("a changed card passes")
+
+    if os.environ.get("SKILLYARD_SIGNED"):
+        await checks.check("signatures of the card", signatures)
     for name, fn in {
         "card at the root": card_at_the_root,
         "card under the endpoint": card_under_the_endpoint,

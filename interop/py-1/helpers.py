@@ -5,6 +5,8 @@ import json
 import httpx
 from google.protobuf import json_format
 from google.protobuf.message import Message as Proto
+from jwt import PyJWK
+from jwt.exceptions import PyJWTError
 
 from a2a.client import Client, ClientCallContext, ClientConfig, ClientFactory
 from a2a.client.auth import CredentialService
@@ -44,6 +46,19 @@ class OneKey(CredentialService):
 
     async def get_credentials(self, security_scheme_name: str, context: ClientCallContext | None) -> str | None:
         return TOKENS["alice"] if security_scheme_name == self.scheme else None
+
+
+class OnlyKey:
+    """Provides one key of a set and no other, to verify the signatures of a card."""
+
+    def __init__(self, key: dict[str, str]) -> None:
+        self.kid, self.key = key["kid"], PyJWK(key)
+
+    def __call__(self, kid: str | None, jku: str | None) -> PyJWK:
+        equal(jku, f"{BASE_URL}/.well-known/jwks.json", "jku")
+        if kid != self.kid:
+            raise PyJWTError("not this one")
+        return self.key
 
 
 async def connect(token: str | None, path: str = "", streaming: bool = False) -> Client:
