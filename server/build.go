@@ -223,16 +223,26 @@ func extensions(cfg *configs.Config) a2a.Extensions {
 	return list
 }
 
-// endpoint is the path that a full card names for JSON-RPC.
-const endpoint = "/api/a2a/tasks"
+// What a full card names: the path of JSON-RPC, and that below which REST is, in 0.3
+// with /v1 between.
+const (
+	endpoint = "/api/a2a/tasks"
+	restBase = "/rest"
+)
 
 // interfaces are the ways to call this server, the preferred one first.
 func interfaces() []agentcard.Interface {
 	const skill = "/skills/{id}"
-	return []agentcard.Interface{
-		{URL: endpoint, SkillURL: skill, Binding: agentcard.BindingJSONRPC, Version: agentcard.Version1},
-		{URL: endpoint, SkillURL: skill, Binding: agentcard.BindingJSONRPC, Version: agentcard.Version03},
+	rpc := agentcard.Interface{URL: endpoint, SkillURL: skill, Binding: agentcard.BindingJSONRPC}
+	rest := agentcard.Interface{URL: restBase, SkillURL: skill + restBase, Binding: agentcard.BindingREST}
+	var list []agentcard.Interface
+	for _, version := range []string{agentcard.Version1, agentcard.Version03} {
+		for _, i := range []agentcard.Interface{rpc, rest} {
+			i.Version = version
+			list = append(list, i)
+		}
 	}
+	return list
 }
 
 // stdLog carries what net/http has to say into the log.

@@ -47,6 +47,8 @@ func TestCallers_Skills(t *testing.T) {
 		a = c.Do("POST", "/skills/"+id, call("SendMessage", message("x", "", "")), bob, v10)
 		wantState(t, a, "TASK_STATE_FAILED")
 		want(t, a, says, "result", "task", "status", "message", "parts", 0, "text")
+		a = c.Do("POST", "/rest/message:send", message("x", by, ""), bob, v10)
+		want(t, a, says, "task", "status", "message", "parts", 0, "text")
 		a = c.RPC(call("tasks/submit", `{"skillId":"`+id+`","message":{"role":"user","parts":[{"type":"text","text":"x"}]}}`), bob)
 		if !strings.Contains(string(a.Body), `available skills: list_board, probe`) {
 			t.Errorf("tasks/submit with %s: got %s", id, clip(a.Body))
@@ -103,6 +105,22 @@ func TestCallers_Cards(t *testing.T) {
 		}
 		if got := skillIDs(c.v03("agent/getAuthenticatedExtendedCard", `{}`, key), "result"); got != ids {
 			t.Errorf("extended 0.3 card for %s: got %s, want %s", key, got, ids)
+		}
+	}
+
+	// REST shows the same.
+	for path, header := range map[string]string{"/rest/extendedAgentCard": v10, "/rest/v1/card": "A2A-Version: 0.3"} {
+		a := c.Do("GET", path, "", header)
+		if a.Status != http.StatusUnauthorized || a.Header.Get("WWW-Authenticate") == "" {
+			t.Errorf("%s without a key: got HTTP %d", path, a.Status)
+		}
+		a = c.Do("GET", path, "", header, bob)
+		if got := skillIDs(a); got != "probe list_board" || !strings.Contains(a.Header.Get("Cache-Control"), "private") {
+			t.Errorf("%s: got %s, Cache-Control %q", path, got, a.Header.Get("Cache-Control"))
+		}
+		strangers := probe(t, shared(t), func(cfg *configs.Config) { cfg.Auth.Required = "false" })
+		if a := strangers.Do("GET", path, "", header); a.Status != http.StatusUnauthorized || a.Header.Get("WWW-Authenticate") == "" {
+			t.Errorf("%s where calls need no key: got HTTP %d", path, a.Status)
 		}
 	}
 

@@ -47,7 +47,7 @@ func TestCard_Endpoints(t *testing.T) {
 	c := probe(t)
 	for _, path := range []string{cardPath, "/.well-known/agent.json", "/skills/probe/.well-known/agent-card.json"} {
 		for _, version := range []string{"", "0.3", "1.0"} {
-			for _, u := range urls(c.Do("GET", path, "", "A2A-Version: "+version)) {
+			for _, u := range rpcURLs(c.Do("GET", path, "", "A2A-Version: "+version)) {
 				rest, ok := strings.CutPrefix(u, c.URL)
 				if !ok {
 					t.Errorf("%s for %q: URL %s is not this server's %s", path, version, u, c.URL)

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"net/http"
 	"strconv"
 	"strings"
 	"testing"
@@ -40,17 +41,24 @@ func extensionCases() []bugCase {
 					}
 				}
 			}
-			st := openStream(t, c.Server, "POST", "/", call("SendStreamingMessage", message("@extensions", "", "")),
-				alice, v10, "A2A-Extensions: https://ex/b")
-			if got := st.res.Header.Get("A2A-Extensions"); got != "https://ex/b" {
-				t.Errorf("stream: got echo %q", got)
+			rest := c.Do("POST", "/rest/message:send", message("@extensions", "", ""), alice, v10, "A2A-Extensions: https://ex/b")
+			if got := rest.Header.Get("A2A-Extensions"); got != "https://ex/b" || !strings.Contains(string(rest.Body), `"text":"https://ex/b"`) {
+				t.Errorf("REST: got echo %q in %s", got, clip(rest.Body))
 			}
-			var seen string
-			for _, f := range st.rest() {
-				seen += texts(f.Get("result", "artifactUpdate", "artifact"))
-			}
-			if seen != "https://ex/b" {
-				t.Errorf("stream: the skill saw %q", seen)
+			for path, body := range map[string]string{
+				"/": call("SendStreamingMessage", message("@extensions", "", "")), "/rest/message:stream": message("@extensions", "", ""),
+			} {
+				st := openStream(t, c.Server, "POST", path, body, alice, v10, "A2A-Extensions: https://ex/b")
+				if got := st.res.Header.Get("A2A-Extensions"); got != "https://ex/b" {
+					t.Errorf("stream of %s: got echo %q", path, got)
+				}
+				var seen string
+				for _, f := range st.rest() {
+					seen += texts(f.Get("result", "artifactUpdate", "artifact")) + texts(f.Get("artifactUpdate", "artifact"))
+				}
+				if seen != "https://ex/b" {
+					t.Errorf("stream of %s: the skill saw %q", path, seen)
+				}
 			}
 			a := c.send("@extensions", "", "", "A2A-Extensions: https://ex/unknown")
 			wantState(t, a, "TASK_STATE_COMPLETED")
@@ -79,6 +87,15 @@ func extensionCases() []bugCase {
 					if a.Header.Values("A2A-Extensions") != nil {
 						t.Errorf("%s: an error has the echo %q", method, a.Header.Get("A2A-Extensions"))
 					}
+				}
+			}
+			for path, body := range map[string]string{
+				"/rest/message:send": message("@echo x", "", ""), "/rest/message:stream": message("@echo x", "", ""),
+				"/rest/v1/message:send": `{"message":{"messageId":"m","role":"ROLE_USER","content":[{"text":"@echo x"}]}}`,
+			} {
+				a := c.Do("POST", path, body, alice)
+				if a.Status != http.StatusBadRequest || !strings.Contains(string(a.Body), "https://ex/req") {
+					t.Errorf("%s: got HTTP %d %s", path, a.Status, clip(a.Body))
 				}
 			}
 			want(t, c.v1("ListTasks", `{}`), 0, "result", "totalSize")
@@ -190,10 +207,23 @@ func TestExtensions_EventSequence(t *testing.T) {
 		}
 	}
 
+	st := openStream(t, c.Server, "POST", "/rest/message:stream", message("@chunks 3 1", "", ""), alice, v10, header)
+	for _, f := range st.rest() {
+		n := ""
+		for _, p := range []string{"task", "statusUpdate", "artifactUpdate"} {
+			if v := f.Get(p, "metadata", a2a.ExtEventSequence, "sequence"); v != nil {
+				n = v.(interface{ String() string }).String()
+			}
+		}
+		if n != f.id || n == "" {
+			t.Errorf("REST: frame with id %s has number %q: %s", f.id, n, f.Body)
+		}
+	}
+
 	// A stream that begins again after an event shows the later ones, numbered.
 	id := c.bg("@chunks 40 5")
 	c.until(id, "TASK_STATE_WORKING")
-	st := openStream(t, c.Server, "POST", "/?after=2", call("SubscribeToTask", params("id", id)), alice, v10, header)
+	st = openStream(t, c.Server, "POST", "/?after=2", call("SubscribeToTask", params("id", id)), alice, v10, header)
 	next := 3
 	for _, f := range st.rest() {
 		if n := strconv.Itoa(next); f.id != n || sequence(f.Answer) != n {

@@ -63,7 +63,7 @@ func (a *App) routes() http.Handler {
 	}
 
 	// The REST binding has routes of its own, which chi's patterns cannot tell apart.
-	for base, depth := range map[string]int{"/rest": 1, "/skills/{skill}/rest": 3} {
+	for base, depth := range map[string]int{restBase: 1, "/skills/{skill}" + restBase: 3} {
 		h := rest.New(a.binding, depth)
 		r.Handle(base+"/*", mount(speak(h.Refuse, a.authenticate(h))))
 	}
@@ -92,7 +92,7 @@ func (a *App) routes() http.Handler {
 		card, schema = a.authenticate(card), a.authenticate(schema)
 	}
 	read("/skills/{skill}/schema", mount(schema))
-	for _, base := range []string{"", "/api", "/api/a2a", "/api/a2a/tasks", "/skills/{skill}", "/rest", "/skills/{skill}/rest"} {
+	for _, base := range []string{"", "/api", "/api/a2a", "/api/a2a/tasks", "/skills/{skill}", restBase, "/skills/{skill}" + restBase} {
 		for _, name := range []string{"agent-card.json", "agent.json"} {
 			read(base+"/.well-known/"+name, mount(card))
 		}

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -88,15 +89,26 @@ func TestVersion_Declared(t *testing.T) {
 	c := probe(t)
 	card := c.Do("GET", cardPath, "", v10)
 	var versions []string
+	rest := map[string]string{"1.0": "/tasks/none", "0.3": "/v1/tasks/none"}
 	for i := 0; card.Get("supportedInterfaces", i) != nil; i++ {
 		version, _ := card.Get("supportedInterfaces", i, "protocolVersion").(string)
 		path := strings.TrimPrefix(card.Get("supportedInterfaces", i, "url").(string), c.URL)
-		if card.Get("supportedInterfaces", i, "protocolBinding") != "JSONRPC" {
+		if card.Get("supportedInterfaces", i, "protocolBinding") == "HTTP+JSON" {
+			for _, v := range []string{version, ""} {
+				a := c.Do("GET", path+rest[version], "", alice, "A2A-Version: "+v)
+				if a.Status != http.StatusNotFound || !strings.Contains(string(a.Body), "Task not found") {
+					t.Errorf("REST %s: got HTTP %d %s", version, a.Status, a.Body)
+				}
+			}
+			delete(rest, version)
 			continue
 		}
 		versions = append(versions, version)
 		method := map[string]string{"1.0": "GetTask", "0.3": "tasks/get"}[version]
 		wantCode(t, c.Do("POST", path, call(method, `{"id":"none"}`), alice, "A2A-Version: "+version), -32001)
+	}
+	if len(rest) > 0 {
+		t.Errorf("the card names no REST interface for %v", rest)
 	}
 	refused := c.RPC(call("GetTask", `{}`), alice, "A2A-Version: 99.0")
 	slices.Sort(versions)
