@@ -254,7 +254,7 @@ func (o Options) encode(base string, v Variant, entries []*skills.Entry, one a2a
 	for _, e := range entries {
 		c.Skills = append(c.Skills, o.describe(e))
 	}
-	schemas, err := schemaExtension(base, entries)
+	schemas, err := o.schemaExtension(base, entries)
 	if err != nil {
 		return nil, fmt.Errorf("encode card: %w", err)
 	}

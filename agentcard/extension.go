@@ -26,14 +26,24 @@ type skillSchema struct {
 	Input jsontext.Value `json:"input,omitempty"`
 }
 
-// schemaExtension describes the data of the entries, nil if none has a schema.
-func schemaExtension(base string, entries []*skills.Entry) (*extension, error) {
+// schemaExtension describes the data of the entries, nil if none has a schema. A signed
+// card leaves out a schema with empty values, which are not signed alike everywhere: it
+// has the URL.
+func (o Options) schemaExtension(base string, entries []*skills.Entry) (*extension, error) {
 	list := map[string]skillSchema{}
 	for _, e := range entries {
 		if e.InputSchema != nil || e.OutputSchema != nil {
-			list[string(e.Info.ID)] = skillSchema{
-				URL: base + SchemaPath(string(e.Info.ID)), Input: jsontext.Value(e.InputSchema.JSON()),
+			s := skillSchema{URL: base + SchemaPath(string(e.Info.ID)), Input: jsontext.Value(e.InputSchema.JSON())}
+			if o.Signer != nil && s.Input != nil {
+				var v any
+				if err := json.Unmarshal(s.Input, &v); err != nil {
+					return nil, err
+				}
+				if findEmpty(v, "") != "" {
+					s.Input = nil
+				}
 			}
+			list[string(e.Info.ID)] = s
 		}
 	}
 	if len(list) == 0 {

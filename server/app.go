@@ -31,7 +31,6 @@ import (
 	"github.com/skillyard/skillyard/server/plain"
 	"github.com/skillyard/skillyard/server/push"
 	"github.com/skillyard/skillyard/server/stream"
-	"github.com/skillyard/skillyard/skills"
 	"github.com/skillyard/skillyard/taskstore"
 	"github.com/skillyard/skillyard/taskstore/memory"
 	"github.com/skillyard/skillyard/taskstore/sqlite"
@@ -131,7 +130,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		Store: a.store, Skills: set, Log: o.Log.With().Str("component", "engine").Logger(),
 		Lease: cfg.Store.Lease, Retention: cfg.Store.Retention, PruneEvery: cfg.Store.PruneEvery,
 		CancelGrace: cfg.Runs.CancelGrace, FlushAfter: cfg.Runs.FlushAfter,
-		FlushEvery: cfg.Runs.FlushEvery, MaxPending: int64(cfg.Runs.MaxPending), Push: pushes, Extensions: extensions(cfg),
+		FlushEvery: cfg.Runs.FlushEvery, MaxPending: int64(cfg.Runs.MaxPending), Push: pushes, Extensions: activatable(cfg, set),
 	})
 	if err != nil {
 		return nil, err
@@ -145,7 +144,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		Limits:   wire.Limits{MaxDepth: cfg.Server.MaxJSONDepth, MaxParts: cfg.Limits.MaxParts, MaxIDBytes: cfg.Limits.MaxIDBytes},
 		MaxBody:  int64(cfg.Server.MaxBodyBytes), MaxWait: cfg.Limits.Wait.For, MaxPoll: cfg.Limits.Wait.Max,
 		Allow: a.limits.allow, ExtendedCard: a.extendedCard, EnterStream: a.limits.enterStream,
-		Extensions: extensions(cfg),
+		Extensions: activatable(cfg, set),
 		NoStreams:  !cfg.Stream.Enabled, PlainErrors: cfg.Compat.StreamErrors == "json",
 		Stream: stream.Options{Heartbeat: cfg.Stream.Heartbeat, WriteTimeout: cfg.Stream.WriteTimeout, Retry: cfg.Stream.Retry},
 	}
@@ -155,8 +154,8 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	a.binding = binding.New(bind)
 	a.rpc = jsonrpc.New(a.binding)
 	a.plain, err = plain.New(plain.Options{
-		Binding: a.binding, Skills: func(a2a.Caller) []*skills.Entry { return set.All() },
-		Default: set.Default().Info.ID, Base: resolver(cfg, a.Addr()).Base, TaskID: taskOf,
+		Binding: a.binding, Offer: set.For,
+		Base: resolver(cfg, a.Addr()).Base, TaskID: taskOf,
 		Origins: cfg.Server.CORSOrigins,
 	})
 	if err != nil {

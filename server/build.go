@@ -192,8 +192,19 @@ func BuildSigner(cfg *configs.Config) (*agentcard.Signer, error) {
 // callerOf is who authentication found a request to come from.
 func callerOf(r *http.Request) a2a.Caller { return access.From(r.Context()).Caller }
 
-// extensions are the extensions that clients can activate: the server's own and those
-// of the configuration, which may declare one of the server's in its own way.
+// activatable are the extensions that clients can activate: those of the configuration,
+// and that with the skills' schemas, which each card declares for the skills it shows.
+func activatable(cfg *configs.Config, set *skills.Set) a2a.Extensions {
+	list := extensions(cfg)
+	typed := slices.ContainsFunc(set.All(), func(e *skills.Entry) bool { return e.InputSchema != nil || e.OutputSchema != nil })
+	if typed {
+		list = append(list, a2a.Extension{URI: agentcard.SchemaExtension})
+	}
+	return list
+}
+
+// extensions are the extensions that every card declares: the server's own and those of
+// the configuration, which may declare one of the server's in its own way.
 func extensions(cfg *configs.Config) a2a.Extensions {
 	list := a2a.Extensions{{
 		URI:         a2a.ExtSkillSelection,

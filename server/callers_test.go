@@ -54,6 +54,21 @@ func TestCallers_Skills(t *testing.T) {
 			t.Errorf("tasks/submit with %s: got %s", id, clip(a.Body))
 		}
 	}
+	// Plain HTTP tells no more.
+	for _, method := range []string{"GET /skills/ID/schema", "POST /skills/ID"} {
+		verb, path, _ := strings.Cut(method, " ")
+		gone := c.Do(verb, strings.Replace(path, "ID", "no_such", 1), "x", bob, "Content-Type: text/plain")
+		a := c.Do(verb, strings.Replace(path, "ID", "weekly_report", 1), "x", bob, "Content-Type: text/plain")
+		if a.Status != http.StatusNotFound || gone.Status != http.StatusNotFound ||
+			strings.ReplaceAll(string(a.Body), "weekly_report", "no_such") != string(gone.Body) {
+			t.Errorf("%s: got HTTP %d %s, want that of an unknown skill: %d %s", method, a.Status, a.Body, gone.Status, gone.Body)
+		}
+	}
+	for key, ids := range map[string]string{alice: "probe weekly_report list_board list_boards list_workspaces", bob: "probe list_board"} {
+		if got := skillIDs(c.Do("GET", "/skills", "", key)); got != ids {
+			t.Errorf("GET /skills of %s: got %s, want %s", key, got, ids)
+		}
+	}
 	// An operation that is the name of such a skill is just a part of the input.
 	a := c.v03("message/send", message03(text03(`{"operation":"weekly_report"}`), "", ""), bob)
 	want(t, a, "probe", "result", "metadata", "skillId")

@@ -20,8 +20,10 @@ import (
 // schemas serves what data each skill takes and gives. It is immutable.
 type schemas struct {
 	bySkill map[a2a.SkillID]document
-	cache   string // Cache-Control
-	vary    string
+	// offer returns what the caller of a request may use.
+	offer func(*http.Request) skills.Offer
+	cache string // Cache-Control
+	vary  string
 }
 
 // document is an answer that is made once.
@@ -39,6 +41,10 @@ func newDocument(body []byte) document {
 // same.
 func newSchemas(set *skills.Set, cfg *configs.Config) (*schemas, error) {
 	s := &schemas{bySkill: make(map[a2a.SkillID]document)}
+	s.offer = func(*http.Request) skills.Offer { return set.For(a2a.Caller{Anonymous: true}) }
+	if cfg.Auth.ProtectCard {
+		s.offer = func(r *http.Request) skills.Offer { return set.For(callerOf(r)) }
+	}
 	maxAge := "max-age=" + strconv.FormatInt(int64(cfg.Card.MaxAge/time.Second), 10)
 	if s.cache = "public, " + maxAge; cfg.Auth.ProtectCard {
 		s.cache, s.vary = "private, "+maxAge, "Authorization, X-API-Key"
@@ -60,11 +66,12 @@ func newSchemas(set *skills.Set, cfg *configs.Config) (*schemas, error) {
 // ServeHTTP answers GET and HEAD of /skills/{skill}/schema; a member is not there if
 // the skill has no such schema.
 func (s *schemas) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	d, ok := s.bySkill[access.From(r.Context()).Mount]
-	if !ok {
+	e := s.offer(r).Get(access.From(r.Context()).Mount)
+	if e == nil {
 		notFound(w, r)
 		return
 	}
+	d := s.bySkill[e.Info.ID]
 	if s.vary != "" {
 		w.Header().Add("Vary", s.vary)
 	}

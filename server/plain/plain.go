@@ -34,10 +34,8 @@ import (
 // Options of a Handler. All are required but Origins.
 type Options struct {
 	Binding *binding.Binding
-	// Skills are those that a caller may use, in their order.
-	Skills func(a2a.Caller) []*skills.Entry
-	// Default is the skill of requests that name none.
-	Default a2a.SkillID
+	// Offer returns what a caller may use.
+	Offer func(a2a.Caller) skills.Offer
 	// Base returns the public base URL for a request.
 	Base func(*http.Request) string
 	// TaskID returns the task of a request's path.
@@ -238,12 +236,7 @@ func (h *Handler) message(w http.ResponseWriter, r *http.Request, kind body) (m 
 
 // skill returns the skill of the path, if the caller has it.
 func (h *Handler) skill(rec *access.Record) *skills.Entry {
-	for _, e := range h.o.Skills(rec.Caller) {
-		if e.Info.ID == rec.Mount {
-			return e
-		}
-	}
-	return nil
+	return h.o.Offer(rec.Caller).Get(rec.Mount)
 }
 
 // mayWrite refuses what pages of other origins send.

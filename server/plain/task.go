@@ -23,11 +23,13 @@ func (h *Handler) Skills(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var list []wire.PlainSkill
-	for _, e := range h.o.Skills(rec.Caller) {
+	offer := h.o.Offer(rec.Caller)
+	standard := offer.Default()
+	for _, e := range offer.All() {
 		i := e.Info
 		s := wire.PlainSkill{
 			ID: i.ID, Name: i.Name, Description: i.Description, Tags: i.Tags, Examples: i.Examples,
-			InputModes: i.InputModes, OutputModes: i.OutputModes, Default: i.ID == h.o.Default,
+			InputModes: i.InputModes, OutputModes: i.OutputModes, Default: e == standard,
 		}
 		if s.Name == "" {
 			s.Name = string(s.ID)
