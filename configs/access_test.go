@@ -5,6 +5,30 @@ import (
 	"testing"
 )
 
+func TestGRPC_Public(t *testing.T) {
+	for _, c := range []struct{ addr, public, url, want string }{
+		{"", "agents.example.com:443", "", ""},
+		{":50051", "agents.example.com:443", "https://x.example", "agents.example.com:443"},
+		{":50051", "", "https://agents.example.com:8443/my", "agents.example.com:50051"},
+		{":50051", "", "", ""},
+		{"0.0.0.0:50051", "", "", ""},
+		{"[::]:50051", "", "https://[2001:db8::1]", "[2001:db8::1]:50051"},
+		{"127.0.0.1:50051", "", "", "127.0.0.1:50051"},
+		{"host:50051", "", "", "host:50051"},
+		{"127.0.0.1:0", "", "https://x.example", ""},
+	} {
+		if got := (GRPC{Addr: c.addr, PublicAddr: c.public}).Public(c.url); got != c.want {
+			t.Errorf("%+v: got %q", c, got)
+		}
+	}
+	for _, bad := range []string{"https://x.example", "x.example", ":443", "x.example:https"} {
+		_, err := Load(Options{Path: "test.yaml", Data: []byte("grpc: {public_addr: '" + bad + "'}")})
+		if err == nil || !strings.Contains(err.Error(), "grpc.public_addr") {
+			t.Errorf("%s: got %v, want a fault", bad, err)
+		}
+	}
+}
+
 func TestLoad_accessOfCallers(t *testing.T) {
 	for name, c := range map[string]struct{ yaml, want string }{
 		"unknown skill": {"auth: {keys: [{name: a, key: k, skills: [list_board, nope]}]}", "auth.keys[0].skills[1]"},

@@ -1,7 +1,9 @@
 package configs
 
 import (
+	"net"
 	"net/netip"
+	"net/url"
 	"path/filepath"
 	"time"
 )
@@ -298,11 +300,35 @@ type Push struct {
 // GRPC is how gRPC is served, on a port of its own.
 type GRPC struct {
 	// Addr is the address to listen on; "" serves no gRPC.
-	Addr            string `yaml:"addr" env:"ADDR"`
+	Addr string `yaml:"addr" env:"ADDR"`
+	// PublicAddr is what the card names; see Public.
+	PublicAddr      string `yaml:"public_addr" env:"PUBLIC_ADDR"`
 	TLS             TLS    `yaml:"tls" envPrefix:"TLS_"`
 	Reflection      bool   `yaml:"reflection" env:"REFLECTION"`
 	MaxMessageBytes Size   `yaml:"max_message_bytes" env:"MAX_MESSAGE_BYTES" validate:"gte=1024,lte=2147483647"`
 	MaxStreams      int    `yaml:"max_streams" env:"MAX_STREAMS" validate:"gte=1,lte=1000000"`
+}
+
+// Public returns the address under which clients reach gRPC, host and port: the
+// configured one, else the host of publicURL with the port of Addr, else Addr. It is ""
+// without gRPC, and when none of that is an address that others could use.
+func (g GRPC) Public(publicURL string) string {
+	host, port, err := net.SplitHostPort(g.Addr)
+	switch {
+	case g.Addr == "":
+		return ""
+	case g.PublicAddr != "":
+		return g.PublicAddr
+	case err != nil || port == "0":
+		return ""
+	}
+	if u, err := url.Parse(publicURL); err == nil && u.Hostname() != "" {
+		return net.JoinHostPort(u.Hostname(), port)
+	}
+	if a, err := netip.ParseAddr(host); host == "" || err == nil && a.IsUnspecified() {
+		return ""
+	}
+	return g.Addr
 }
 
 // TLS names a certificate and its key; both or neither.

@@ -127,6 +127,9 @@ func (k *checker) grpc() {
 			k.fault("grpc.addr", "is server.addr; gRPC needs a port of its own")
 		}
 	}
+	if host, _, err := net.SplitHostPort(g.PublicAddr); g.PublicAddr != "" && (err != nil || host == "" || checkAddr(g.PublicAddr) != nil) {
+		k.fault("grpc.public_addr", "%q is not a host and a port such as agents.example.com:443", g.PublicAddr)
+	}
 	if (g.TLS.CertFile == "") != (g.TLS.KeyFile == "") {
 		k.fault("grpc.tls", "must have both cert_file and key_file, or neither")
 	}

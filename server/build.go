@@ -152,7 +152,7 @@ func BuildCard(cfg *configs.Config, set *skills.Set, addr, version string) (*age
 	}
 	return agentcard.New(agentcard.ServerOptions{
 		Options: agentcard.Options{
-			Interfaces: interfaces(),
+			Interfaces: interfaces(cfg),
 			Extensions: extensions(cfg), Signer: signer,
 			Skills: set, Name: c.Name, Description: c.Description, Version: c.Version,
 			Provider:         agentcard.Provider{Organization: c.Provider.Organization, URL: c.Provider.URL},
@@ -242,7 +242,7 @@ const (
 )
 
 // interfaces are the ways to call this server, the preferred one first.
-func interfaces() []agentcard.Interface {
+func interfaces(cfg *configs.Config) []agentcard.Interface {
 	const skill = "/skills/{id}"
 	rpc := agentcard.Interface{URL: endpoint, SkillURL: skill, Binding: agentcard.BindingJSONRPC}
 	rest := agentcard.Interface{URL: restBase, SkillURL: skill + restBase, Binding: agentcard.BindingREST}
@@ -251,6 +251,9 @@ func interfaces() []agentcard.Interface {
 		for _, i := range []agentcard.Interface{rpc, rest} {
 			i.Version = version
 			list = append(list, i)
+		}
+		if addr := cfg.GRPC.Public(cfg.Server.PublicURL); addr != "" && version == agentcard.Version1 {
+			list = append(list, agentcard.Interface{URL: addr, Binding: agentcard.BindingGRPC, Version: version})
 		}
 	}
 	return list

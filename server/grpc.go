@@ -49,7 +49,7 @@ func (a *App) buildGRPC() (*grpcapi.Server, error) {
 			// The URLs of the card are those of somebody who asks at the HTTP address.
 			return a.extendedCard((&http.Request{URL: new(url.URL), Header: http.Header{}}).WithContext(ctx), dialect)
 		},
-		Extensions: extensions(cfg),
+		Extensions: a.binding.Extensions,
 		Push:       cfg.Push.Enabled,
 		NoStreams:  !cfg.Stream.Enabled,
 		Stream:     stream.Options{Heartbeat: cfg.Stream.Heartbeat, WriteTimeout: cfg.Stream.WriteTimeout, Retry: cfg.Stream.Retry},
