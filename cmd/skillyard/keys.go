@@ -34,7 +34,7 @@ func (p *program) keysCommand() *cobra.Command {
 }
 
 func (p *program) keysGenerateCommand() *cobra.Command {
-	name, alg, asJSON, signing := "", agentcard.AlgES256, false, false
+	name, alg, asJSON, signing, webhook := "", agentcard.AlgES256, false, false, false
 	cmd := &cobra.Command{
 		Use:   "generate",
 		Short: "Make a new key",
@@ -42,7 +42,8 @@ func (p *program) keysGenerateCommand() *cobra.Command {
 its hash only. Clients send it as "X-API-Key: KEY" or "Authorization: Bearer KEY".
 
 With --signing: make a private key that signs agent cards, in PEM (PKCS #8), for a
-file that card.signing.keys names.`,
+file that card.signing.keys names. With --webhook: make a secret that signs deliveries
+to webhooks, for push.secrets.`,
 		Example: "  skillyard keys generate --name ci\n  (umask 077 && skillyard keys generate --signing > card.pem)",
 		Args:    onlyFlags,
 		RunE: func(*cobra.Command, []string) error {
@@ -53,6 +54,9 @@ file that card.signing.keys names.`,
 			if _, err := rand.Read(secret); err != nil {
 				return fmt.Errorf("make key: %w", err)
 			}
+			if webhook {
+				return p.printWebhookSecret("whsec_"+base64.StdEncoding.EncodeToString(secret), asJSON)
+			}
 			key := "sk_" + base64.RawURLEncoding.EncodeToString(secret)
 			return p.printKey(keyRow{Name: name, Key: key, SHA256: hashKey(key)}, asJSON)
 		},
@@ -61,7 +65,8 @@ file that card.signing.keys names.`,
 	cmd.Flags().BoolVar(&signing, "signing", false, "make a key that signs agent cards")
 	cmd.Flags().Var(&oneOf{value: &alg, of: []string{agentcard.AlgES256, agentcard.AlgEdDSA}}, "alg", "with --signing: ES256 or EdDSA")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.MarkFlagsMutuallyExclusive("name", "signing")
+	cmd.Flags().BoolVar(&webhook, "webhook", false, "make a secret that signs deliveries to webhooks")
+	cmd.MarkFlagsMutuallyExclusive("name", "signing", "webhook")
 	return cmd
 }
 
@@ -89,6 +94,18 @@ func (p *program) printSigningKey(alg string, asJSON bool) error {
 	}
 	p.say("# The private key is on standard output; keep it in a file that only the server reads:\ncard:\n  signing:\n    keys:\n      - {file: card.pem}   # kid %s\n", kid)
 	_, err = io.WriteString(p.out, key)
+	return err
+}
+
+// printWebhookSecret prints a secret in the form of Standard Webhooks.
+func (p *program) printWebhookSecret(secret string, asJSON bool) error {
+	if asJSON {
+		return p.printJSON(struct {
+			Secret string `json:"secret"`
+		}{secret})
+	}
+	p.say("# Put it first in push.secrets, and give it to those who receive the deliveries:\n")
+	_, err := fmt.Fprintln(p.out, secret)
 	return err
 }
 
