@@ -129,7 +129,7 @@ func TestSchema_golden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := json.MarshalIndent(made, "", "  ")
+	got, err := json.MarshalIndent(made, "", "\t")
 	if err != nil {
 		t.Fatal(err)
 	}
