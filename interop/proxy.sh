@@ -70,7 +70,7 @@ card_urls() { # card_urls PATH WANTED-PREFIX [curl arguments]
   local path=$1 want=$2
   shift 2
   curl -fsS "$@" "$url$path/.well-known/agent-card.json" | tee "$work/card" |
-    jq -e --arg want "$want" '[.url, .supportedInterfaces[].url] | all(startswith($want + "/api/a2a/tasks"))' || { cat "$work/card"; return 1; }
+    jq -e --arg want "$want" '.url == $want + "/api/a2a/tasks" and ([.supportedInterfaces[].url, .additionalInterfaces[].url] | all(startswith($want + "/")))' || { cat "$work/card"; return 1; }
 }
 
 send() { # send PATH BODY [curl arguments]
