@@ -306,18 +306,24 @@ func appendPartV1(b []byte, p *a2a.Part) []byte {
 	return append(b, '}')
 }
 
-// appendPartV03 writes a part as 0.3 has it. What 0.3 has no member for (the media
-// type of a text, the file name of a text or of data) goes to the metadata; data
-// that is no object is wrapped as the SDKs do.
+// appendPartV03 writes a part as 0.3 has it, by its kind.
 func appendPartV03(b []byte, p *a2a.Part) []byte {
-	b = append(b, '{')
+	return appendOldPart(b, p, `"kind":`)
+}
+
+// appendOldPart writes a part as 0.1 to 0.3 have it; tag is the member that tells
+// the parts apart, with its colon. What they have no member for (the media type of a
+// text, the file name of a text or of data) goes to the metadata; data that is no
+// object is wrapped as the SDKs do.
+func appendOldPart(b []byte, p *a2a.Part, tag string) []byte {
+	b = append(append(b, '{'), tag...)
 	wrapped := false
 	switch p.Kind {
 	case a2a.PartRaw, a2a.PartURL:
-		b = append(b, `"kind":"file",`...)
+		b = append(b, `"file",`...)
 		b = appendFile(b, p)
 	case a2a.PartData:
-		b = append(b, `"kind":"data"`...)
+		b = append(b, `"data"`...)
 		if wrapped = !isObject(p.Data); wrapped {
 			b = append(b, `,"data":{`...)
 			b = append(rawMember(b, "value", p.Data), '}')
@@ -325,7 +331,7 @@ func appendPartV03(b []byte, p *a2a.Part) []byte {
 			b = rawMember(b, "data", p.Data)
 		}
 	default:
-		b = append(b, `"kind":"text"`...)
+		b = append(b, `"text"`...)
 		b = stringMember(b, "text", p.Text)
 	}
 	return append(appendSideMetadata(b, p, wrapped), '}')

@@ -69,15 +69,23 @@ func (f *form) setPushV1(params []byte, lim Limits) (any, error) {
 
 // setPushV03 decodes a push config that is a member beside the task's id.
 func (f *form) setPushV03(params []byte, lim Limits) (any, error) {
+	req, err := f.setPushBeside("taskId", params, lim, func(r *reader) (a2a.TaskID, error) {
+		id, err := r.id()
+		return a2a.TaskID(id), err
+	})
+	return named(req, err)
+}
+
+// setPushBeside decodes a push config that stands beside the task's id: taskName is
+// the id's member, which readID reads.
+func (f *form) setPushBeside(taskName string, params []byte, lim Limits, readID func(*reader) (a2a.TaskID, error)) (*a2a.PushRequest, error) {
 	r := newReader(params, lim, f.snake)
 	req := &a2a.PushRequest{}
 	var c *a2a.PushConfig
 	err := r.params(params, func(name []byte) (err error) {
 		switch string(name) {
-		case "taskId":
-			var id string
-			id, err = r.id()
-			req.TaskID = a2a.TaskID(id)
+		case taskName:
+			req.TaskID, err = readID(r)
 		case f.pushName:
 			c, err = f.pushConfig(r)
 		default:
@@ -89,12 +97,12 @@ func (f *form) setPushV03(params []byte, lim Limits) (any, error) {
 	case err != nil:
 		return nil, err
 	case req.TaskID == "":
-		return nil, required("taskId")
+		return nil, required(taskName)
 	case c == nil:
 		return nil, required(f.pushName)
 	}
 	req.Config = *c
-	return named(req, nil)
+	return req, nil
 }
 
 // named copies the names of a decoded config to where the other has them too.

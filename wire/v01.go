@@ -105,31 +105,13 @@ func (f *form) sendV01(params []byte, lim Limits) (any, error) {
 	return req, nil
 }
 
-// setPushV01 decodes the push config of a task.
+// setPushV01 decodes the push config of a task, of which there is one.
 func (f *form) setPushV01(params []byte, lim Limits) (any, error) {
-	r := newReader(params, lim, false)
-	req := &a2a.PushRequest{}
-	var c *a2a.PushConfig
-	err := r.params(params, func(name []byte) (err error) {
-		switch string(name) {
-		case "id":
-			req.TaskID, err = r.taskIDEMM()
-		case f.pushName:
-			c, err = f.pushConfig(r)
-		default:
-			err = r.skip()
-		}
-		return err
-	})
-	switch {
-	case err != nil:
+	req, err := f.setPushBeside("id", params, lim, (*reader).taskIDEMM)
+	if err != nil {
 		return nil, err
-	case req.TaskID == "":
-		return nil, required("id")
-	case c == nil:
-		return nil, required(f.pushName)
 	}
-	req.Config, req.Config.ID = *c, f.pushID
+	req.Config.ID = f.pushID
 	return named(req, nil)
 }
 
@@ -229,33 +211,9 @@ func appendArtifactV01(b []byte, a *a2a.Artifact, index int) []byte {
 func appendPartsV01(b []byte, parts []a2a.Part) []byte {
 	b = append(key(b, "parts"), '[')
 	for i := range parts {
-		b = appendPartV01(element(b), &parts[i])
+		b = appendOldPart(element(b), &parts[i], `"type":`)
 	}
 	return append(b, ']')
-}
-
-// appendPartV01 writes a part by its type. What it has no member for goes to the
-// metadata, and data that is no object is wrapped, as in 0.3.
-func appendPartV01(b []byte, p *a2a.Part) []byte {
-	b = append(b, '{')
-	wrapped := false
-	switch p.Kind {
-	case a2a.PartRaw, a2a.PartURL:
-		b = append(b, `"type":"file",`...)
-		b = appendFile(b, p)
-	case a2a.PartData:
-		b = append(b, `"type":"data"`...)
-		if wrapped = !isObject(p.Data); wrapped {
-			b = append(b, `,"data":{`...)
-			b = append(rawMember(b, "value", p.Data), '}')
-		} else {
-			b = rawMember(b, "data", p.Data)
-		}
-	default:
-		b = append(b, `"type":"text"`...)
-		b = stringMember(b, "text", p.Text)
-	}
-	return append(appendSideMetadata(b, p, wrapped), '}')
 }
 
 // streamV01 is the stream form of 0.1: events of the status and of artifacts. There
