@@ -23,8 +23,18 @@ var schema embed.FS
 // program, a task store's for one, is not taken for it.
 const applicationID = 0x736b7071
 
-// prepare turns on the write-ahead log and brings the file to the newest schema.
+// prepare brings the file to the newest schema, and first of all turns on its
+// write-ahead log, which stays on.
 func prepare(ctx context.Context, db *sql.DB, busy time.Duration) error {
+	files, err := fs.Glob(schema, "schema/*.sql") // sorted, and so in order
+	if err != nil {
+		return err
+	}
+	// One look without a lock is enough for nearly every start. It comes first, so that
+	// nothing is done to the database of another program.
+	if have, err := version(ctx, db); err != nil || have == len(files) {
+		return err
+	}
 	// SQLite does not wait for a lock when the log is turned on and others are just
 	// opening the file.
 	deadline := time.Now().Add(busy)
@@ -41,14 +51,6 @@ func prepare(ctx context.Context, db *sql.DB, busy time.Duration) error {
 			return context.Cause(ctx)
 		case <-time.After(20 * time.Millisecond):
 		}
-	}
-	files, err := fs.Glob(schema, "schema/*.sql") // sorted, and so in order
-	if err != nil {
-		return err
-	}
-	// One look without a lock is enough for nearly every start.
-	if have, err := version(ctx, db); err != nil || have == len(files) {
-		return err
 	}
 	return transact(ctx, db, nil, func(t tx) error {
 		have, err := version(ctx, t.Tx)

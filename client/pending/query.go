@@ -151,7 +151,7 @@ func ambiguous(id string, list []Entry) error {
 // costs next to nothing, so that it can be watched.
 func (r *Registry) Revision(ctx context.Context) (int64, error) {
 	var n int64
-	err := r.read(ctx, func(t tx) error { return t.row(sqlRevision).Scan(&n) })
+	err := r.read(ctx, func(t tx) error { return t.QueryRow(sqlRevision).Scan(&n) })
 	return n, wrap("read revision", err)
 }
 

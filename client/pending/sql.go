@@ -4,8 +4,8 @@ const (
 	columns = `ref, task_id, agent_url, agent, context_id, skill, state, prompt, message_id, key, interface, event_id,
 		created_at, polled_at, ended_at, polls, error, lost, question`
 
-	sqlEntry   = `SELECT ` + columns + `, answer FROM entries WHERE ref = ?`
-	sqlLive    = `SELECT ` + columns + `, answer FROM entries WHERE ended_at = 0 AND task_id <> '' AND agent_url = ? AND task_id = ?`
+	sqlEntry = `SELECT ` + columns + `, answer FROM entries WHERE ref = ?`
+	sqlLive  = `SELECT ` + columns + `, answer FROM entries WHERE ended_at = 0 AND task_id <> '' AND agent_url = ? AND task_id = ?`
 
 	sqlInsert = `INSERT INTO entries (` + columns + `, answer)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
@@ -43,8 +43,14 @@ func sqlByTask(condition string, f Filter) string {
 		` GROUP BY task_id, agent_url LIMIT ?)`
 }
 
+// sqlByRef finds the entries whose ref lies in a range. The plus keeps SQLite from
+// reading the refs of the history for a pending one.
 func sqlByRef(condition string, f Filter) string {
-	return sqlList + condition + ` AND ref BETWEEN ? AND ?` + f.where() + ` ORDER BY ref LIMIT ?`
+	ref := "ref"
+	if condition == isPending {
+		ref = "+ref"
+	}
+	return sqlList + condition + ` AND ` + ref + ` BETWEEN ? AND ?` + f.where() + ` ORDER BY ` + ref + ` LIMIT ?`
 }
 
 // where returns the conditions of a filter, each after an AND.
@@ -72,4 +78,3 @@ func (f Filter) values() []any {
 	}
 	return v
 }
-

@@ -10,11 +10,9 @@ import (
 	"github.com/skillyard/skillyard/taskstore"
 )
 
-// tx is one transaction.
-type tx struct {
-	*sql.Tx
-	ctx context.Context
-}
+// tx is one transaction. It ends with the context it was begun with; its statements
+// are short and are not interrupted.
+type tx struct{ *sql.Tx }
 
 // transact runs f in one transaction, which is committed if f has no error. Without
 // options it may write, and holds the file's write lock from its beginning.
@@ -23,7 +21,7 @@ func transact(ctx context.Context, db *sql.DB, o *sql.TxOptions, f func(t tx) er
 	if err != nil {
 		return err
 	}
-	if err := f(tx{t, ctx}); err != nil {
+	if err := f(tx{t}); err != nil {
 		if undo := t.Rollback(); undo != nil && !errors.Is(undo, sql.ErrTxDone) {
 			return errors.Join(err, undo)
 		}
@@ -68,7 +66,7 @@ func (r *Registry) change(ctx context.Context, what, ref string, f func(t tx, e 
 }
 
 func (t tx) exec(query string, values ...any) (int, error) {
-	res, err := t.ExecContext(t.ctx, query, values...)
+	res, err := t.Exec(query, values...)
 	if err != nil {
 		return 0, err
 	}
@@ -76,11 +74,9 @@ func (t tx) exec(query string, values ...any) (int, error) {
 	return int(n), err
 }
 
-func (t tx) row(query string, values ...any) *sql.Row { return t.QueryRowContext(t.ctx, query, values...) }
-
 // entry returns the entry with the given ref, or ErrNone.
 func (t tx) entry(ref string) (Entry, error) {
-	e, err := scan(t.row(sqlEntry, ref).Scan)
+	e, err := scan(t.QueryRow(sqlEntry, ref).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNone
 	}
@@ -89,7 +85,7 @@ func (t tx) entry(ref string) (Entry, error) {
 
 // live returns the pending entry of a task, if there is one.
 func (t tx) live(agentURL string, id a2a.TaskID) (Entry, bool, error) {
-	e, err := scan(t.row(sqlLive, agentURL, id).Scan)
+	e, err := scan(t.QueryRow(sqlLive, agentURL, id).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Entry{}, false, nil
 	}
@@ -97,7 +93,7 @@ func (t tx) live(agentURL string, id a2a.TaskID) (Entry, bool, error) {
 }
 
 func (t tx) list(query string, values ...any) ([]Entry, error) {
-	rows, err := t.QueryContext(t.ctx, query, values...)
+	rows, err := t.Query(query, values...)
 	if err != nil {
 		return nil, err
 	}
