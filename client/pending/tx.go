@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/skillyard/skillyard/a2a"
@@ -18,6 +19,9 @@ type tx struct{ *sql.Tx }
 // options it may write, and holds the file's write lock from its beginning.
 func transact(ctx context.Context, db *sql.DB, o *sql.TxOptions, f func(t tx) error) error {
 	t, err := db.BeginTx(ctx, o)
+	if isBusy(err) {
+		return fmt.Errorf("other processes keep the file locked, try again: %w", err)
+	}
 	if err != nil {
 		return err
 	}
