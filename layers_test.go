@@ -23,7 +23,7 @@ var levels = []struct {
 	{"server", 4},
 	{"engine", 3}, {"agentcard", 3},
 	{"skills", 2}, {"client", 2},
-	{"wire", 1}, {"mappers", 1}, {"taskstore", 1}, {"configs", 1},
+	{"wire", 1}, {"mappers", 1}, {"taskstore", 1}, {"configs", 1}, {"guard", 1},
 	{"a2a", 0},
 }
 
