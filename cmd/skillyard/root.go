@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/skillyard/skillyard/cmd/skillyard/remote"
 	"github.com/skillyard/skillyard/configs"
 )
 
@@ -47,6 +48,13 @@ func run(args, environ []string, in io.Reader, out, errOut io.Writer) int {
 		p.say("skillyard: %v\nRun '%s --help' for usage.\n", err, cmd.CommandPath())
 		return exitUsage
 	}
+	var end *remote.Exit
+	if errors.As(err, &end) {
+		if !end.Silent() {
+			p.sayError(err)
+		}
+		return end.Code
+	}
 	p.sayError(err)
 	return exitError
 }
@@ -60,7 +68,12 @@ card and durable tasks.
 
   skillyard serve              start with four skills over a demo workspace
   skillyard config example     see every setting, with its default
-  skillyard validate -c FILE   check a configuration`,
+  skillyard validate -c FILE   check a configuration
+
+It is also a client of A2A agents everywhere, which need not wait for them:
+
+  skillyard send --agent URL TEXT   send work, and get the task's id at once
+  skillyard poll                    collect the answer later`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
@@ -78,6 +91,7 @@ card and durable tasks.
 		p.serveCommand(), p.validateCommand(), p.cardCommand(), p.skillsCommand(), p.pushCommand(),
 		p.configCommand(), p.keysCommand(), p.healthcheckCommand(), p.versionCommand(),
 	)
+	root.AddCommand(remote.Commands(remote.Shell{In: p.in, Out: p.out, Err: p.err, Env: p.env, Version: buildVersion()})...)
 	return root
 }
 

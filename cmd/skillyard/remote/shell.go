@@ -1,0 +1,120 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// Shell is where the commands run.
+type Shell struct {
+	In       io.Reader
+	Out, Err io.Writer
+	// Env are the environment variables by name.
+	Env map[string]string
+	// Version is that of the program, for its User-Agent.
+	Version string
+}
+
+// Commands returns the commands of this package.
+func Commands(sh Shell) []*cobra.Command {
+	return []*cobra.Command{
+		sendCommand(sh), replyCommand(sh), pollCommand(sh), watchCommand(sh), getCommand(sh), listCommand(sh),
+		cancelCommand(sh), pendingCommand(sh), historyCommand(sh),
+	}
+}
+
+// StateFile returns the file of the pending registry: the flag, else A2A_STATE, else
+// skillyard/pending.db in the user's directory for state.
+func StateFile(env map[string]string, flag string) (string, error) {
+	for _, path := range [...]string{flag, env["A2A_STATE"]} {
+		if path != "" {
+			return filepath.Abs(path)
+		}
+	}
+	// A relative path must be ignored, says the XDG specification.
+	dir := env["XDG_STATE_HOME"]
+	if !filepath.IsAbs(dir) {
+		home := env["HOME"]
+		if home == "" {
+			home = env["USERPROFILE"]
+		}
+		if !filepath.IsAbs(home) {
+			return "", usage("there is no place to keep what is sent, as HOME is not set", "name one by --state FILE or A2A_STATE")
+		}
+		dir = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(dir, "skillyard", "pending.db"), nil
+}
+
+// terminal returns the file descriptor of a terminal, or -1.
+func terminal(stream any) int {
+	f, ok := stream.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return -1
+	}
+	return int(f.Fd())
+}
+
+// width is how many columns a terminal has.
+func (sh *Shell) width() int {
+	const usual = 80
+	w, _, err := term.GetSize(terminal(sh.Out))
+	if err != nil || w <= 0 {
+		return usual
+	}
+	return w
+}
+
+// say writes to the person at the terminal. There is nobody to tell if that fails.
+func (sh *Shell) say(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if terminal(sh.Err) >= 0 {
+		text = harmless(text)
+	}
+	_, _ = io.WriteString(sh.Err, text)
+}
+
+// errSignal ends a command that the person, or the system, wants to end.
+type errSignal struct{ syscall.Signal }
+
+func (e errSignal) Error() string { return e.Signal.String() }
+
+// onSignal returns a context that SIGINT and SIGTERM cancel. A second signal has its
+// usual effect.
+func onSignal(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case s := <-signals:
+			signal.Stop(signals)
+			cancel(errSignal{s.(syscall.Signal)})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		cancel(nil)
+		<-done
+	}
+}
+
+// limited returns a context with a time limit; 0 is none.
+func limited(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if d <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, d)
+}
