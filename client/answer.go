@@ -84,8 +84,10 @@ func strange(x *exchange, resp *http.Response, body []byte) error {
 		Error json.RawMessage `json:"error"`
 	}
 	if json.Unmarshal(body, &env) == nil {
-		if e := rpcError(x, resp, env.Error); e != nil {
-			return e
+		for _, raw := range [...]json.RawMessage{env.Error, body} { // bare in HTTP+JSON of 0.3
+			if e := rpcError(x, resp, raw); e != nil {
+				return e
+			}
 		}
 	}
 	e := &Error{Op: x.op, URL: shown(x.url), Status: resp.StatusCode, Sent: true, Body: excerpt(body), RetryAfter: retryAfter(resp.Header)}
@@ -140,7 +142,7 @@ func statusError(x *exchange, resp *http.Response, body []byte) error {
 func rpcError(x *exchange, resp *http.Response, raw json.RawMessage) error {
 	var r rawError
 	var code int
-	if !isObject(raw) || json.Unmarshal(raw, &r) != nil || json.Unmarshal(r.Code, &code) != nil {
+	if !isObject(raw) || json.Unmarshal(raw, &r) != nil || json.Unmarshal(r.Code, &code) != nil || r.Message == "" {
 		return nil
 	}
 	return r.error(x, resp, code, r.Data)
