@@ -82,6 +82,7 @@ type rawTask struct {
 	History   []rawMessage    `json:"history"`
 	Artifacts []rawArtifact   `json:"artifacts"`
 	Artifact  *rawArtifact    `json:"artifact"` // EMM
+	Message   loose           `json:"message"`  // EMM: the question of a task that waits
 	Metadata  json.RawMessage `json:"metadata"`
 	CreatedAt loose           `json:"createdAt"`
 	UpdatedAt loose           `json:"updatedAt"`
@@ -114,6 +115,9 @@ func decodeTask(b []byte) (*a2a.Task, error) {
 	status, err := decodeStatus(raw.Status)
 	if err != nil {
 		return nil, err
+	}
+	if raw.Message != "" && status.Message == nil {
+		status.Message = a2a.AgentText("", string(raw.Message))
 	}
 	t := &a2a.Task{
 		ID: a2a.TaskID(raw.ID), ContextID: a2a.ContextID(raw.ContextID), Skill: a2a.SkillID(raw.SkillID), Status: *status,
@@ -220,24 +224,35 @@ func (raw *rawPart) part() (a2a.Part, bool) {
 	case raw.URL != nil:
 		p.Kind, p.URL = a2a.PartURL, *raw.URL
 	case len(raw.Data) > 0:
-		p.Kind, p.Data = a2a.PartData, unwrapData(raw)
+		p.Kind, p.Data = a2a.PartData, raw.Data
+		unwrapValue(&p)
 	default:
 		return p, false
 	}
 	return p, true
 }
 
-// unwrapData undoes what 0.3 does to data that is no object: it is under "value", with a
-// mark.
-func unwrapData(raw *rawPart) json.RawMessage {
-	var mark struct {
-		Wrapped bool `json:"data_part_compat"`
+// unwrapValue undoes what 0.3 does to data that is no object: it is under "value", with a
+// mark in the metadata.
+func unwrapValue(p *a2a.Part) {
+	var mark map[string]json.RawMessage
+	if p.Kind != a2a.PartData || json.Unmarshal(p.Metadata, &mark) != nil || string(mark[dataPartCompat]) != "true" {
+		return
 	}
-	if json.Unmarshal(raw.Metadata, &mark) != nil || !mark.Wrapped {
-		return raw.Data
+	inner := only(p.Data, "value")
+	if len(inner) == len(p.Data) {
+		return
 	}
-	return only(raw.Data, "value")
+	p.Data = inner
+	delete(mark, dataPartCompat)
+	p.Metadata = nil
+	if len(mark) > 0 {
+		p.Metadata, _ = json.Marshal(mark) // it was JSON before
+	}
 }
+
+// dataPartCompat is the mark, as the SDKs have it.
+const dataPartCompat = "data_part_compat"
 
 // only returns the member of an object that has no other, else the value itself.
 func only(b json.RawMessage, name string) json.RawMessage {
@@ -254,6 +269,7 @@ func unwrapOldData(lists ...[]a2a.Part) {
 		for i := range parts {
 			if parts[i].Kind == a2a.PartData {
 				parts[i].Data = only(parts[i].Data, "data")
+				unwrapValue(&parts[i])
 			}
 		}
 	}

@@ -78,6 +78,10 @@ func (f *form) call(op a2a.Op, arg any, i *Interface) (*call, error) {
 		c.key, c.patient = s.Key, true
 	}
 	var body any
+	if s, ok := arg.(*sending); ok && f.events && s.TaskID != "" {
+		// EMM cannot answer a question; servers that know 0.3 beside it can.
+		f = forms[DialectV03]
+	}
 	params := f.params(op, arg)
 	switch {
 	case f.events && op == a2a.OpSubscribe:
@@ -93,6 +97,10 @@ func (f *form) call(op a2a.Op, arg any, i *Interface) (*call, error) {
 		}
 	default:
 		method := f.methods[op]
+		if s, ok := arg.(*sending); ok && f.events && s.TaskID != "" {
+			// EMM has no next turn of a task, but servers may take that of 0.3.
+			method = methodsV03[op]
+		}
 		if method == "" {
 			return nil, unsupported(op, i)
 		}

@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/skillyard/skillyard/a2a"
-	"github.com/skillyard/skillyard/client"
 )
 
 // harmless takes out of a text what a terminal would act on: control characters but
@@ -75,7 +74,7 @@ func parseAge(text string) (time.Duration, error) {
 // colours of the states on a terminal, as SGR parameters.
 var colours = map[a2a.State]string{
 	a2a.StateCompleted: "32", a2a.StateFailed: "31", a2a.StateRejected: "31", a2a.StateCanceled: "31",
-	a2a.StateInputRequired: "33", a2a.StateAuthRequired: "33", client.StateUnknown: "35",
+	a2a.StateInputRequired: "33", a2a.StateAuthRequired: "33", a2a.StateUnknown: "35",
 }
 
 // cell is a field of a table.
