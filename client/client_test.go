@@ -218,8 +218,8 @@ func TestClient_question(t *testing.T) {
 			}
 			last.Apply(ev)
 		}
-		if last.Task.Status.State != a2a.StateInputRequired {
-			t.Fatalf("got %s, want a question", last.Task.Status.State)
+		if last.Task.Status.State != a2a.StateInputRequired || last.Task.Status.Message.Text() != "What is your favourite colour?" {
+			t.Fatalf("got %s, %q, want the question", last.Task.Status.State, last.Task.Status.Message.Text())
 		}
 		a, err := c.Send(ctx, client.Message{
 			TaskID: last.Task.ID, ContextID: last.Task.ContextID, Parts: []a2a.Part{a2a.TextPart("blue")},

@@ -203,9 +203,6 @@ func paramsRest03(op a2a.Op, arg any) object {
 func paramsEMM(op a2a.Op, arg any) object {
 	switch a := arg.(type) {
 	case *sending:
-		if a.TaskID != "" {
-			return paramsV03(op, arg)
-		}
 		m := object{"role": "user", "messageId": a.ID}
 		parts := make([]any, len(a.Parts))
 		for i, p := range a.Parts {
@@ -214,7 +211,10 @@ func paramsEMM(op a2a.Op, arg any) object {
 			parts[i] = o
 		}
 		m["parts"] = parts
-		id := a.NewTaskID
+		id := a.TaskID
+		if id == "" {
+			id = a.NewTaskID
+		}
 		if id == "" {
 			id = a2a.TaskID(uuid.NewString())
 		}

@@ -97,10 +97,6 @@ func (f *form) call(op a2a.Op, arg any, i *Interface) (*call, error) {
 		}
 	default:
 		method := f.methods[op]
-		if s, ok := arg.(*sending); ok && f.events && s.TaskID != "" {
-			// EMM has no next turn of a task, but servers may take that of 0.3.
-			method = methodsV03[op]
-		}
 		if method == "" {
 			return nil, unsupported(op, i)
 		}
