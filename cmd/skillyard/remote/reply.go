@@ -57,9 +57,9 @@ func (s *session) reply(ctx context.Context, t *task, args []string, f *sendFlag
 	if !t.known() {
 		t.entry.AgentURL = t.client.URL()
 	}
-	// The conversation is the task's; naming it, too, would only be another thing to
-	// get wrong.
-	m := client.Message{Parts: parts, TaskID: t.id, Skill: t.entry.Skill}
+	// Conversation and skill are the task's; naming them, too, would only be another
+	// thing to get wrong.
+	m := client.Message{Parts: parts, TaskID: t.id}
 	return s.deliver(ctx, t, m, f)
 }
 

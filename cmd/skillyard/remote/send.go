@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -145,7 +146,7 @@ func (s *session) deliver(ctx context.Context, t *task, m client.Message, f *sen
 // begin writes into the registry what is about to be sent.
 func (s *session) begin(ctx context.Context, t *task, m *client.Message, o client.SendOptions) error {
 	e := t.entry
-	e.TaskID, e.ContextID, e.Skill = m.TaskID, m.ContextID, m.Skill
+	e.TaskID, e.ContextID, e.Skill = m.TaskID, cmp.Or(m.ContextID, e.ContextID), cmp.Or(m.Skill, e.Skill)
 	if t.iface.Dialect == client.DialectEMM && m.TaskID == "" {
 		m.NewTaskID = a2a.TaskID(uuid.NewString())
 		e.TaskID = m.NewTaskID
