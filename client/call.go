@@ -57,6 +57,9 @@ func (c *Client) tries(ctx context.Context, k *call, i *Interface, read func(*ex
 		if err == nil {
 			return nil
 		}
+		if err = c.unlessEnded(ctx, k.op, err); ctx.Err() != nil {
+			return err
+		}
 		e, ok := err.(*Error)
 		if !ok || k.once || !c.again(k, i, e, try) {
 			return err
@@ -67,6 +70,18 @@ func (c *Client) tries(ctx context.Context, k *call, i *Interface, read func(*ex
 			return err
 		}
 	}
+}
+
+// unlessEnded returns the error of an answer that broke, or the word of the context if
+// it is the one that broke it.
+func (c *Client) unlessEnded(ctx context.Context, op a2a.Op, err error) error {
+	switch KindOf(err) {
+	case KindBroken, KindTimeout:
+		if ctx.Err() != nil && context.Cause(ctx) != errSilent {
+			return c.ended(ctx, op)
+		}
+	}
+	return err
 }
 
 // again decides whether a failed call is repeated: what has not reached the agent or was

@@ -268,6 +268,9 @@ func (c *Client) ended(ctx context.Context, op a2a.Op) error {
 	e := &Error{Kind: KindCanceled, Op: op, URL: c.place(), Sent: true, Message: "given up", Err: context.Cause(ctx)}
 	if ctx.Err() == context.DeadlineExceeded {
 		e.Kind, e.Message = KindTimeout, "the task is not done in time"
+		if op == "" {
+			e.Message = "no answer in time"
+		}
 	}
 	return e
 }

@@ -176,6 +176,8 @@ func readAll(x *exchange, resp *http.Response, most int64) ([]byte, error) {
 			Kind: KindTooLarge, Op: x.op, URL: shown(x.url), Status: resp.StatusCode, Sent: true,
 			Message: "the answer is larger than " + strconv.FormatInt(most, 10) + " bytes",
 		}
+	case errors.Is(err, context.DeadlineExceeded):
+		return b, &Error{Kind: KindTimeout, Op: x.op, URL: shown(x.url), Status: resp.StatusCode, Sent: true, Message: "no whole answer within " + x.limit.String()}
 	case err != nil:
 		return b, &Error{
 			Kind: KindBroken, Op: x.op, URL: shown(x.url), Status: resp.StatusCode, Sent: true,

@@ -192,7 +192,7 @@ func (c *Client) fetchCard(ctx context.Context, at *url.URL, cached *cardCache) 
 		}
 		got, err := c.readCard(x, resp, cached)
 		_ = resp.Body.Close()
-		return got, err
+		return got, c.unlessEnded(ctx, "", err)
 	}
 }
 
