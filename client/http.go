@@ -176,7 +176,7 @@ func readAll(x *exchange, resp *http.Response, most int64) ([]byte, error) {
 			Kind: KindTooLarge, Op: x.op, URL: shown(x.url), Status: resp.StatusCode, Sent: true,
 			Message: "the answer is larger than " + strconv.FormatInt(most, 10) + " bytes",
 		}
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, errLimit), errors.Is(err, context.DeadlineExceeded):
 		return b, &Error{Kind: KindTimeout, Op: x.op, URL: shown(x.url), Status: resp.StatusCode, Sent: true, Message: "no whole answer within " + x.limit.String()}
 	case err != nil:
 		return b, &Error{
