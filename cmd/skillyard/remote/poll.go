@@ -94,7 +94,7 @@ func (s *session) poll(ctx context.Context, t *task, f *pollFlags) error {
 	if t.entry.Ended() {
 		return s.kept(t.entry, f.showing)
 	}
-	if t.entry.Sending() {
+	if t.sending() {
 		if err := s.recover(ctx, t); err != nil {
 			return err
 		}
@@ -179,7 +179,7 @@ func (s *session) pollAll(ctx context.Context, f *pollFlags) error {
 }
 
 func (s *session) pollOne(ctx context.Context, t *task, f *pollFlags) error {
-	if t.entry.Sending() {
+	if t.sending() {
 		if err := s.recover(ctx, t); err != nil || t.entry.Ended() {
 			return err
 		}

@@ -135,6 +135,9 @@ type task struct {
 // known reports whether the registry has the task.
 func (t *task) known() bool { return t.entry.Ref != "" }
 
+// sending reports whether it is not known if the agent has the task.
+func (t *task) sending() bool { return t.known() && t.entry.Sending() }
+
 // name is what finds the task again.
 func (t *task) name() string {
 	if t.id != "" {

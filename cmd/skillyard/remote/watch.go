@@ -111,7 +111,7 @@ func (s *session) watchOne(ctx context.Context, t *task, change func(func(*row))
 		change(func(r *row) { r.state, r.words = stateOf(t.entry), "ended before" })
 		return nil
 	}
-	if t.entry.Sending() {
+	if t.sending() {
 		if err := s.recover(ctx, t); err != nil {
 			return err
 		}
