@@ -24,7 +24,7 @@ func (a *App) buildGRPC() (*grpcapi.Server, error) {
 	}
 	return grpcapi.New(grpcapi.Options{
 		Binding:    a.binding,
-		Services:   []*pb.Service{pb.V1(a.dialects.V1), pb.V03(a.dialects.RestV03)},
+		Services:   pb.Services(a.dialects),
 		MaxMessage: int(cfg.GRPC.MaxMessageBytes), MaxStreams: uint32(cfg.GRPC.MaxStreams),
 		ConnTimeout: cfg.Server.ReadHeaderTimeout, TLS: secure, Reflection: cfg.GRPC.Reflection,
 		Record: func(peer string, md metadata.MD) *access.Record {

@@ -34,10 +34,10 @@ func methodV03(t *testing.T, name string) *Method {
 	return &s.Methods[i]
 }
 
-// TestV03_Descriptor: both packages are in one program, and the service has all rpcs of
-// its descriptor, each of the right kind.
-func TestV03_Descriptor(t *testing.T) {
-	for _, s := range []*Service{V1(jsonV1()), V03(restV03())} {
+// TestServices_Descriptor: both packages are in one program, and each service has all
+// rpcs of its descriptor, each of the right kind.
+func TestServices_Descriptor(t *testing.T) {
+	for _, s := range Services(wire.New(wire.Options{})) {
 		file, err := protoregistry.GlobalFiles.FindFileByPath(s.File)
 		if err != nil {
 			t.Fatal(err)
