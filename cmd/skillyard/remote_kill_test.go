@@ -8,10 +8,12 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -268,5 +270,50 @@ func TestKill_server(t *testing.T) {
 	u.do(0, "history", slow).want(t, 0, "slept\n")
 	if err := watch.Wait(); err != nil || !strings.Contains(out.String(), "completed") {
 		t.Errorf("watch: %v, %s", err, out.String())
+	}
+}
+
+// TestSignal ends waits as a person does: what is waited for stays pending.
+func TestSignal(t *testing.T) {
+	for _, c := range []struct {
+		signal os.Signal
+		code   int
+		args   []string
+	}{
+		{os.Interrupt, 130, []string{"poll", "--wait", "--interval", "50ms"}},
+		{syscall.SIGTERM, 143, []string{"poll", "--wait", "--interval", "50ms"}},
+		{os.Interrupt, 130, []string{"send", "--stream", "@hang"}},
+		{os.Interrupt, 130, []string{"send", "--wait", "@hang"}},
+		{os.Interrupt, 130, []string{"watch"}},
+	} {
+		t.Run(strings.Join(c.args, " ")+" "+c.signal.String(), func(t *testing.T) {
+			_, u := probe(t)
+			if c.args[0] != "send" {
+				u.send("@hang")
+			}
+			cmd := u.command(c.args...)
+			var errOut, out bytes.Buffer
+			cmd.Stderr, cmd.Stdout = &errOut, &out
+			start(t, cmd)
+			until(t, "work", func() bool {
+				rows := u.rows("pending")
+				// A poll is counted, and a stream has an event.
+				return len(rows) == 1 && rows[0]["state"] == "working"
+			})
+			if err := cmd.Process.Signal(c.signal); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait() // the exit code says it
+			if code := cmd.ProcessState.ExitCode(); code != c.code {
+				t.Errorf("got exit code %d, want %d\n%s", code, c.code, errOut.String())
+			}
+			if !strings.Contains(errOut.String(), "pending") {
+				t.Errorf("got %q, want how to go on", errOut.String())
+			}
+			if rows := u.rows("pending"); len(rows) != 1 {
+				t.Errorf("got %v", rows)
+			}
+			u.do(8, "poll")
+		})
 	}
 }

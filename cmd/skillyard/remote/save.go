@@ -8,6 +8,7 @@ import (
 	"mime"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -71,8 +72,6 @@ func safeName(name, mediaType string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(harmless(name), "_"))
-	name = strings.Trim(strings.TrimLeft(name, ".-"), " ")
-	name = strings.TrimRight(name, ". ")
 	if runes := []rune(name); len(runes) > most {
 		ext := []rune(filepath.Ext(name))
 		if len(ext) > 16 {
@@ -80,16 +79,29 @@ func safeName(name, mediaType string) string {
 		}
 		name = string(runes[:most-len(ext)]) + string(ext)
 	}
+	name = strings.TrimRight(strings.TrimLeft(name, ".- "), ". ")
 	stem, _, _ := strings.Cut(strings.ToLower(name), ".")
 	switch {
 	case name == "":
-		name = "file"
-		if exts, err := mime.ExtensionsByType(mediaType); err == nil && len(exts) > 0 {
-			name += exts[0]
-		}
+		name = "file" + extension(mediaType)
 	case len(stem) <= 4 && (stem == "con" || stem == "prn" || stem == "aux" || stem == "nul" ||
 		strings.HasPrefix(stem, "com") && len(stem) == 4 || strings.HasPrefix(stem, "lpt") && len(stem) == 4):
 		name = "_" + name
 	}
 	return name
+}
+
+// extension is the usual one of a media type, "" if none is known. The system's list is
+// in the order of the alphabet, where the usual one need not be first.
+func extension(mediaType string) string {
+	exts, err := mime.ExtensionsByType(mediaType)
+	if err != nil || len(exts) == 0 {
+		return ""
+	}
+	for _, usual := range [...]string{".txt", ".md", ".html", ".jpg", ".png", ".json", ".xml", ".zip"} {
+		if slices.Contains(exts, usual) {
+			return usual
+		}
+	}
+	return exts[0]
 }
