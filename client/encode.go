@@ -147,6 +147,9 @@ func paramsV03(op a2a.Op, arg any) object {
 		if op == a2a.OpSend {
 			c["blocking"] = a.Blocking
 		}
+		if len(a.AcceptedOutputModes) == 0 {
+			c["acceptedOutputModes"] = []string{} // any; up to 0.2.5, which FastA2A is, it must be there
+		}
 		if a.Push != nil {
 			c["pushNotificationConfig"] = pushV03(a.Push)
 		}
