@@ -5,6 +5,8 @@
 #
 #   interop/run.sh [CLIENT...]        js-1.3.0 js-0.3.14 py-1 py-0.3 fasta2a go
 #
+# The clients cli-* are the program's own commands, with agents of other SDKs.
+#
 # With SKILLYARD_URL set, a server that runs already is used instead; SKILLYARD_SIGNED=1
 # then says that its cards are signed.
 # A client that cannot be installed or that prints no check counts as failed.
@@ -32,9 +34,13 @@ free_port() {
   python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
+build() {
+  [[ -x $work/skillyard ]] || (cd "$root" && go build -trimpath -o "$work/skillyard" ./cmd/skillyard)
+}
+
 start_server() {
   local binary=$work/skillyard
-  (cd "$root" && go build -trimpath -o "$binary" ./cmd/skillyard)
+  build
   SKILLYARD_URL=http://127.0.0.1:$(free_port)
   "$binary" keys generate --signing --alg ES256 >"$work/ec.pem" 2>/dev/null
   "$binary" keys generate --signing --alg EdDSA >"$work/ed.pem" 2>/dev/null
@@ -73,18 +79,32 @@ install_node() {
   cp "$1/package-lock.json" "$1/node_modules/.lock"
 }
 
+# run_cli NAME: a session of the commands with the agent cli/NAME, over JSON-RPC, or over
+# HTTP+JSON if the name ends in -rest.
+run_cli() {
+  local agent=${1#cli-} command
+  local dir=$here/cli/${agent%-rest}
+  case $agent in
+    js-*) install_node "$dir" && command=(node "$dir/server.mjs") ;;
+    *) install_python "$dir" && command=("$dir/.venv/bin/python" "$dir/server.py") ;;
+  esac && build || return
+  [[ $agent != *-rest ]] || command+=(rest)
+  SKILLYARD_BIN=$work/skillyard python3 "$here/cli/check.py" "$1" "${command[@]}"
+}
+
 run_client() {
   local dir=$here/$1
   case $1 in
     js-*) install_node "$dir" && (cd "$dir" && node check.mjs) ;;
     py-* | fasta2a) install_python "$dir" && (cd "$dir" && .venv/bin/python check.py) ;;
     go) (cd "$dir" && go build -trimpath -o "$work/go-client" . && "$work/go-client") ;;
+    cli-*) run_cli "$1" ;;
     *) echo "no such client: $1" && return 2 ;;
   esac
 }
 
 clients=("$@")
-[[ $# -gt 0 ]] || clients=(js-1.3.0 js-0.3.14 py-1 py-0.3 fasta2a go)
+[[ $# -gt 0 ]] || clients=(js-1.3.0 js-0.3.14 py-1 py-0.3 fasta2a go cli-fasta2a cli-py-1 cli-py-1-rest cli-js-0.3.14 cli-js-0.3.14-rest)
 
 if [[ -z ${SKILLYARD_URL:-} ]]; then
   say "build and start the server"
