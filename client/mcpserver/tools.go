@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -107,7 +108,9 @@ func add[In any](s *Server, name, title string, hints *mcp.ToolAnnotations, call
 
 // schemaFor returns the schema of a type of this package; a raw JSON value is an object.
 func schemaFor[T any]() *jsonschema.Schema {
-	schema, err := jsonschema.For[T](nil)
+	schema, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[json.RawMessage](): {Type: "object"},
+	}})
 	if err != nil {
 		panic(err) // the types are ours, and every test would see it
 	}
