@@ -38,7 +38,7 @@ func (s *Server) poll(ctx context.Context, in pollInput) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return s.show(k.agent, task), nil
+	return s.show(k.agent, k.name(), task), nil
 }
 
 // current returns a task as it is now: from the registry if it has ended, else from its
@@ -98,16 +98,16 @@ func (s *Server) look(ctx context.Context, k known, wait time.Duration) (*a2a.Ta
 	return task, nil
 }
 
-// show says how a task is and what to do next.
-func (s *Server) show(agent *Agent, t *a2a.Task) answer {
-	v := view(agent, t, s.MaxText)
+// show says how a task is, which tools know by a name, and what to do next.
+func (s *Server) show(agent *Agent, name string, t *a2a.Task) answer {
+	v := view(agent, name, t, s.MaxText)
 	switch state := t.Status.State; {
 	case state == a2a.StateInputRequired:
-		v.Hint = fmt.Sprintf("It waits for an answer: call a2a_reply with task_id %q and the answer as text.", t.ID)
+		v.Hint = fmt.Sprintf("It waits for an answer: call a2a_reply with task_id %q and the answer as text.", name)
 	case state == a2a.StateAuthRequired:
-		v.Hint = fmt.Sprintf("It waits for an authorisation that only your user can give. When that is done, say so with a2a_reply, task_id %q.", t.ID)
+		v.Hint = fmt.Sprintf("It waits for an authorisation that only your user can give. When that is done, say so with a2a_reply, task_id %q.", name)
 	case !state.Terminal():
-		v.Hint = fmt.Sprintf("It goes on by itself. Go on with your own work, and collect the result later with a2a_poll, task_id %q.", t.ID)
+		v.Hint = fmt.Sprintf("It goes on by itself. Go on with your own work, and collect the result later with a2a_poll, task_id %q.", name)
 	}
 	return answer{text: v.String(), task: v}
 }
@@ -142,7 +142,7 @@ func (s *Server) cancel(ctx context.Context, in cancelInput) (answer, error) {
 	if entry.Ended() && entry.Answer != nil {
 		task = entry.Answer
 	}
-	return s.show(k.agent, task), nil
+	return s.show(k.agent, k.name(), task), nil
 }
 
 // failedCancel says how the task is that could not be ended: it may have ended just
@@ -162,7 +162,7 @@ func (s *Server) failedCancel(ctx context.Context, k known, err error) (answer, 
 	case perr != nil:
 		return answer{}, perr
 	}
-	shown := s.show(k.agent, task)
+	shown := s.show(k.agent, k.name(), task)
 	if task.Status.State.Terminal() {
 		shown.text = "It had ended before it could be cancelled. " + shown.text
 		return shown, nil

@@ -234,3 +234,59 @@ func TestServer_unknown_outcome(t *testing.T) {
 		u.call("a2a_cancel", args{"task_id": p.TaskID}).want(t, "is off the list", "Pending tasks (1)")
 	})
 }
+
+// TestServer_odd_ids reads the resources of tasks whose ids are no UUIDs.
+func TestServer_odd_ids(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		net := &network{}
+		r := registryAt(t, t.TempDir()+"/pending.db")
+		alpha := net.agent(t, "alpha", "alpha", nil)
+		u := connect(t, newServer(t, mcpserver.Options{Registry: r, Agents: []mcpserver.Agent{alpha}}), "")
+		for _, id := range []string{"a/b/files/1", "with space & more", "100%25", "ключ", "a+b", "{id}", "..", "q?x#y"} {
+			done := task(id, a2a.StateCompleted)
+			done.Artifacts = []a2a.Artifact{{ID: "1", Parts: []a2a.Part{a2a.TextPart("result of " + id)}}}
+			other(t, r, alpha, done)
+			uri := u.call("a2a_poll", args{"task_id": id}).want(t, "result of "+id).Data.Task.Resource
+			if c, err := u.read(uri); err != nil || !strings.Contains(c.Text, "result of "+id) || c.Blob != nil {
+				t.Errorf("%s: %s: got %+v, %v", id, uri, c, err)
+			}
+		}
+	})
+}
+
+// TestServer_bare_message talks to an agent that answers with words instead of a task.
+func TestServer_bare_message(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		net := &network{}
+		l := net.listen("alpha")
+		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if r.Method == http.MethodGet {
+				io.WriteString(w, `{"name":"talker","protocolVersion":"0.3.0","url":"http://alpha/","skills":[]}`) //nolint:errcheck // the client notices
+				return
+			}
+			var req struct{ ID json.RawMessage }
+			if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
+				t.Error(err)
+			}
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"kind":"message","messageId":"m","contextId":"c-7","role":"agent","parts":[{"kind":"text","text":"just words"}]}}`, req.ID) //nolint:errcheck // the client notices
+		})}
+		go server.Serve(l)                   //nolint:errcheck // ends with the test
+		t.Cleanup(func() { server.Close() }) //nolint:errcheck // the test is over
+		alpha := net.agent(t, "alpha", "alpha", nil)
+		r := registryAt(t, t.TempDir()+"/pending.db")
+		u := connect(t, newServer(t, mcpserver.Options{Registry: r, Agents: []mcpserver.Agent{alpha}}), "")
+		got := u.call("a2a_send", args{"text": "hello"}).want(t, "is completed", "just words", "No task is pending.").Data.Task
+		if got.ContextID != "c-7" || got.State != "completed" || got.TaskID == "" {
+			t.Errorf("got %+v", got)
+		}
+		// It can be read again.
+		u.call("a2a_poll", args{"task_id": got.TaskID}).want(t, "just words")
+		if c, err := u.read(got.Resource); err != nil || !strings.Contains(c.Text, "just words") {
+			t.Errorf("got %+v, %v", c, err)
+		}
+		// As the answer to a reply it does not end the task.
+		other(t, r, alpha, task("t-1", a2a.StateInputRequired))
+		u.call("a2a_reply", args{"task_id": "t-1", "text": "blue"}).want(t, "just words", "look with a2a_poll", "Pending tasks (1)")
+	})
+}

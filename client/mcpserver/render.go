@@ -15,7 +15,7 @@ import (
 
 // taskView is a task as models see it.
 type taskView struct {
-	TaskID    string `json:"task_id,omitempty" jsonschema:"missing if the agent answered at once, without a task"`
+	TaskID    string `json:"task_id"`
 	Agent     string `json:"agent"`
 	Skill     string `json:"skill,omitempty"`
 	ContextID string `json:"context_id,omitempty" jsonschema:"give it to a2a_send to go on with the conversation"`
@@ -24,7 +24,7 @@ type taskView struct {
 	Text      string         `json:"text,omitempty" jsonschema:"what the agent says: its answer, its question or the reason of its failure"`
 	Artifacts []artifactView `json:"artifacts,omitempty" jsonschema:"the results"`
 	Cut       bool           `json:"cut,omitempty" jsonschema:"some results are not shown in full; the resource has them"`
-	Resource  string         `json:"resource,omitempty" jsonschema:"the URI of the resource with the whole task"`
+	Resource  string         `json:"resource" jsonschema:"the URI of the resource with the whole task"`
 	Hint      string         `json:"hint,omitempty" jsonschema:"what to do next"`
 }
 
@@ -32,9 +32,16 @@ type artifactView struct {
 	Name        string     `json:"name,omitempty"`
 	Description string     `json:"description,omitempty"`
 	Text        string     `json:"text,omitempty"`
-	Data        []any      `json:"data,omitempty"`
+	Data        []rawJSON  `json:"data,omitempty"`
 	Files       []fileView `json:"files,omitempty"`
 }
+
+// rawJSON is any JSON value. It is a type of its own since a json.RawMessage stands for
+// an object in our schemas.
+type rawJSON json.RawMessage
+
+// MarshalJSON writes the value as it is.
+func (r rawJSON) MarshalJSON() ([]byte, error) { return r, nil }
 
 type fileView struct {
 	Name      string `json:"name,omitempty"`
@@ -53,15 +60,12 @@ type viewer struct {
 	files int
 }
 
-// view renders a task of an agent; at most limit bytes of what it says, or all of it if
-// limit is negative.
-func view(agent *Agent, t *a2a.Task, limit int) *taskView {
+// view renders a task that tools know by a name; at most limit bytes of what it says, or
+// all of it if limit is negative.
+func view(agent *Agent, name string, t *a2a.Task, limit int) *taskView {
 	v := &taskView{
-		TaskID: string(t.ID), Agent: agent.Name, Skill: string(t.Skill), ContextID: string(t.ContextID),
-		State: string(cmp.Or(t.Status.State, "unknown")),
-	}
-	if t.ID != "" {
-		v.Resource = taskURI(agent, t.ID)
+		TaskID: name, Agent: agent.Name, Skill: string(t.Skill), ContextID: string(t.ContextID),
+		State: string(cmp.Or(t.Status.State, "unknown")), Resource: taskURI(agent, name),
 	}
 	r := &viewer{uri: v.Resource, left: limit}
 	v.Text = r.text(said(t))
@@ -115,14 +119,13 @@ func (r *viewer) artifact(a a2a.Artifact) artifactView {
 				continue
 			}
 			r.spend(len(p.Data))
-			v.Data = append(v.Data, json.RawMessage(p.Data))
+			v.Data = append(v.Data, rawJSON(p.Data))
 		case a2a.PartRaw:
 			r.files++
-			f := fileView{Name: oneLine(p.Filename, 200), MediaType: p.MediaType, Bytes: rawSize(p.Raw)}
-			if r.uri != "" {
-				f.Resource = fmt.Sprintf("%s/files/%d", r.uri, r.files)
-			}
-			v.Files = append(v.Files, f)
+			v.Files = append(v.Files, fileView{
+				Name: oneLine(p.Filename, 200), MediaType: p.MediaType, Bytes: rawSize(p.Raw),
+				Resource: fmt.Sprintf("%s/files/%d", r.uri, r.files),
+			})
 		case a2a.PartURL:
 			v.Files = append(v.Files, fileView{Name: oneLine(p.Filename, 200), MediaType: p.MediaType, URL: p.URL})
 		}
@@ -176,11 +179,7 @@ func files(t *a2a.Task) []a2a.Part {
 // String is the task as text: its state, what the agent says, its results.
 func (v *taskView) String() string {
 	var b strings.Builder
-	if v.TaskID == "" {
-		fmt.Fprintf(&b, "%s answered at once.", v.Agent)
-	} else {
-		fmt.Fprintf(&b, "Task %s at %s is %s.", v.TaskID, v.Agent, v.State)
-	}
+	fmt.Fprintf(&b, "Task %s at %s is %s.", v.TaskID, v.Agent, v.State)
 	if v.Text != "" {
 		b.WriteString("\n\n" + v.Text)
 	}
@@ -196,10 +195,7 @@ func (v *taskView) String() string {
 			b.WriteString("\n" + a.Text)
 		}
 		for _, d := range a.Data {
-			// A json.RawMessage that came through the decoder.
-			if raw, ok := d.(json.RawMessage); ok {
-				b.WriteString("\n" + string(raw))
-			}
+			b.WriteString("\n" + string(d))
 		}
 		for _, f := range a.Files {
 			b.WriteString("\n" + f.String())
@@ -220,25 +216,18 @@ func (f fileView) String() string {
 	if f.MediaType != "" {
 		words = append(words, f.MediaType)
 	}
-	switch {
-	case f.URL != "":
+	if f.URL != "" {
 		words = append(words, "at "+f.URL)
-	case f.Resource != "":
+	} else {
 		words = append(words, fmt.Sprintf("%d bytes", f.Bytes), "resource "+f.Resource)
-	default:
-		words = append(words, fmt.Sprintf("%d bytes", f.Bytes))
 	}
 	return strings.Join(words, ", ")
 }
 
 // taskURI names the resource of a task.
-func taskURI(agent *Agent, id a2a.TaskID) string {
-	return "a2a://tasks/" + url.PathEscape(agent.Name) + "/" + escapeID(string(id))
-}
-
-// escapeID escapes all that a URI template's simple expression does not match.
-func escapeID(id string) string {
-	return strings.ReplaceAll(url.QueryEscape(id), "+", "%20")
+func taskURI(agent *Agent, name string) string {
+	// QueryEscape leaves nothing that a URI template's simple expression does not match.
+	return "a2a://tasks/" + agent.Name + "/" + strings.ReplaceAll(url.QueryEscape(name), "+", "%20")
 }
 
 // oneLine returns a text on one line of at most limit bytes and an ellipsis.

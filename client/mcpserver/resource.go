@@ -69,7 +69,7 @@ func (s *Server) readTask(ctx context.Context, req *mcp.ReadResourceRequest) (*m
 		return nil, failure(internal)
 	}
 	if n == 0 {
-		return s.contents(&mcp.ResourceContents{URI: uri, MIMEType: "text/plain", Text: view(k.agent, task, -1).String()}), nil
+		return s.contents(&mcp.ResourceContents{URI: uri, MIMEType: "text/plain", Text: view(k.agent, k.name(), task, -1).String()}), nil
 	}
 	list := files(task)
 	if n > len(list) {
@@ -85,6 +85,9 @@ func (s *Server) readTask(ctx context.Context, req *mcp.ReadResourceRequest) (*m
 // contents makes an answer of a resource, without the agents' credentials in it.
 func (s *Server) contents(c *mcp.ResourceContents) *mcp.ReadResourceResult {
 	c.Text = s.mask.Replace(c.Text)
+	if c.Blob != nil {
+		c.Blob = []byte(s.mask.Replace(string(c.Blob)))
+	}
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{c}}
 }
 

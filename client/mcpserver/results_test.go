@@ -253,6 +253,17 @@ func TestServer_secrets(t *testing.T) {
 			t.Errorf("the token shows in\n%s\n%s", r.Text, c.Text)
 		}
 
+		// Also where JSON spells them differently.
+		quoted := net.agent(t, "alpha", "alpha", func(a *mcpserver.Agent, o *client.Options) {
+			o.Token, a.Secrets = "token-of-alpha", []string{`pass"word`}
+		})
+		u = connect(t, newServer(t, mcpserver.Options{Agents: []mcpserver.Agent{quoted}}), "")
+		u.call("a2a_send", args{"text": `@echo pass"word`})
+		r = u.call("a2a_poll", args{"wait_seconds": 5}).want(t, "***")
+		if strings.Contains(r.Text+r.Data.Task.Artifacts[0].Text, `pass"word`) {
+			t.Errorf("the secret shows in %s", r.Text)
+		}
+
 		wrong := net.agent(t, "alpha", "alpha", func(_ *mcpserver.Agent, o *client.Options) { o.Token = "wrong-token" })
 		u = connect(t, newServer(t, mcpserver.Options{Agents: []mcpserver.Agent{wrong}}), "")
 		r = u.call("a2a_send", args{"text": "hello"}).wantError(t, "refuses our credentials", "your user has to renew them", "No task is pending.")

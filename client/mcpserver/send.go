@@ -153,20 +153,27 @@ func (s *Server) submit(ctx context.Context, agent *Agent, m client.Message) (an
 		return answer{}, s.failedSend(record, agent, entry, err)
 	}
 	if got.Task == nil {
-		entry, err = s.Registry.Answered(record, entry.Ref, got.Message, got.ContextID)
-		if err != nil {
+		if entry, err = s.Registry.Answered(record, entry.Ref, got.Message, got.ContextID); err != nil {
 			return answer{}, err
 		}
-		v := view(agent, &a2a.Task{
-			ID: entry.TaskID, ContextID: got.ContextID,
-			Status: a2a.Status{State: a2a.StateCompleted, Message: got.Message},
-		}, s.MaxText)
-		return answer{text: v.String(), task: v}, nil
+		return s.message(known{entry, agent}, got.Message), nil
 	}
 	if entry, err = s.Registry.Accepted(record, entry.Ref, got.Task, how); err != nil {
 		return answer{}, err
 	}
-	return s.show(agent, got.Task), nil
+	return s.show(agent, known{entry, agent}.name(), got.Task), nil
+}
+
+// message shows the answer of an agent that answered with words and no task. To a reply
+// it says nothing of how the task is.
+func (s *Server) message(k known, m *a2a.Message) answer {
+	task := &a2a.Task{ContextID: k.ContextID, Skill: k.Skill, Status: a2a.Status{State: k.State, Message: m}}
+	if k.Ended() {
+		return s.show(k.agent, k.name(), task)
+	}
+	v := view(k.agent, k.name(), task, s.MaxText)
+	v.Hint = fmt.Sprintf("This is the agent's answer; look with a2a_poll, task_id %q, how the task is now.", k.name())
+	return answer{text: v.String(), task: v}
 }
 
 // failedSend records a send that failed and says what is known of it.

@@ -162,8 +162,13 @@ func masker(agents []Agent) *strings.Replacer {
 	var pairs []string
 	for _, a := range agents {
 		for _, secret := range a.Secrets {
-			if len(secret) >= 8 {
-				pairs = append(pairs, secret, "***")
+			if len(secret) < 8 {
+				continue
+			}
+			pairs = append(pairs, secret, "***")
+			// As it stands in JSON, if that is different.
+			if b, err := encode(secret); err == nil && string(b) != `"`+secret+`"` {
+				pairs = append(pairs, string(b[1:len(b)-1]), "***")
 			}
 		}
 	}

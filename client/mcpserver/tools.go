@@ -106,10 +106,11 @@ func add[In any](s *Server, name, title string, hints *mcp.ToolAnnotations, call
 	})
 }
 
-// schemaFor returns the schema of a type of this package; a raw JSON value is an object.
+// schemaFor returns the schema of a type of this package. A json.RawMessage is an object.
 func schemaFor[T any]() *jsonschema.Schema {
 	schema, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.RawMessage](): {Type: "object"},
+		reflect.TypeFor[rawJSON]():         {},
 	}})
 	if err != nil {
 		panic(err) // the types are ours, and every test would see it

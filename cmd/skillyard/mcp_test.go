@@ -15,6 +15,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/skillyard/skillyard/configs"
 	"github.com/skillyard/skillyard/server/servertest"
 )
 
@@ -141,6 +142,42 @@ func TestMCP_signal(t *testing.T) {
 	}
 	for lines.Scan() {
 		t.Errorf("got %q after the end", lines.Text())
+	}
+}
+
+// TestMCP_docs reads the files that docs/mcp.md shows.
+func TestMCP_docs(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "mcp.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := func(language string) []byte {
+		_, after, ok := strings.Cut(string(doc), "```"+language+"\n")
+		text, _, closed := strings.Cut(after, "```")
+		if !ok || !closed {
+			t.Fatalf("no %s in docs/mcp.md", language)
+		}
+		return []byte(text)
+	}
+	var clients struct {
+		Servers map[string]struct {
+			Command string
+			Args    []string
+			Env     map[string]string
+		} `json:"mcpServers"`
+	}
+	if err := json.Unmarshal(block("json"), &clients); err != nil {
+		t.Fatal(err)
+	}
+	entry := clients.Servers["agents"]
+	agents, err := configs.LoadAgents(configs.AgentsOptions{Path: "docs/mcp.md", Data: block("yaml"), Env: entry.Env})
+	if err != nil || len(agents.Agents) != 2 || entry.Command != "skillyard" || len(entry.Args) != 1 {
+		t.Errorf("got %v, %v, %+v", agents, err, entry)
+	}
+	for _, a := range agents.Agents {
+		if _, err := mcpAgent(a); err != nil {
+			t.Errorf("%s: %v", a.Name, err)
+		}
 	}
 }
 
