@@ -84,8 +84,10 @@ func strange(x *exchange, resp *http.Response, body []byte) error {
 		Error json.RawMessage `json:"error"`
 	}
 	if json.Unmarshal(body, &env) == nil {
-		if e := rpcError(x, resp, env.Error); e != nil {
-			return e
+		for _, raw := range [...]json.RawMessage{env.Error, body} { // bare in HTTP+JSON of 0.3
+			if e := rpcError(x, resp, raw); e != nil {
+				return e
+			}
 		}
 	}
 	e := &Error{Op: x.op, URL: shown(x.url), Status: resp.StatusCode, Sent: true, Body: excerpt(body), RetryAfter: retryAfter(resp.Header)}
@@ -140,7 +142,7 @@ func statusError(x *exchange, resp *http.Response, body []byte) error {
 func rpcError(x *exchange, resp *http.Response, raw json.RawMessage) error {
 	var r rawError
 	var code int
-	if !isObject(raw) || json.Unmarshal(raw, &r) != nil || json.Unmarshal(r.Code, &code) != nil {
+	if !isObject(raw) || json.Unmarshal(raw, &r) != nil || json.Unmarshal(r.Code, &code) != nil || r.Message == "" {
 		return nil
 	}
 	return r.error(x, resp, code, r.Data)
@@ -196,6 +198,11 @@ func target(i *Interface, c *call) (*url.URL, error) {
 	u, err := url.Parse(i.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, &Error{Kind: KindForbidden, Op: c.op, Message: "the agent's card names no URL of the web: " + excerpt([]byte(i.URL))}
+	}
+	for _, segment := range strings.Split(c.path, "/") {
+		if segment == "." || segment == ".." { // a proxy would take it for another path
+			return nil, &Error{Kind: KindUsage, Op: c.op, Message: "the id cannot be part of a URL: " + segment}
+		}
 	}
 	if c.path != "" {
 		base := strings.TrimRight(u.EscapedPath(), "/")

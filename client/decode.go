@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/skillyard/skillyard/a2a"
@@ -222,24 +220,35 @@ func (raw *rawPart) part() (a2a.Part, bool) {
 	case raw.URL != nil:
 		p.Kind, p.URL = a2a.PartURL, *raw.URL
 	case len(raw.Data) > 0:
-		p.Kind, p.Data = a2a.PartData, unwrapData(raw)
+		p.Kind, p.Data = a2a.PartData, raw.Data
+		unwrapValue(&p)
 	default:
 		return p, false
 	}
 	return p, true
 }
 
-// unwrapData undoes what 0.3 does to data that is no object: it is under "value", with a
-// mark.
-func unwrapData(raw *rawPart) json.RawMessage {
-	var mark struct {
-		Wrapped bool `json:"data_part_compat"`
+// unwrapValue undoes what 0.3 does to data that is no object: it is under "value", with a
+// mark in the metadata.
+func unwrapValue(p *a2a.Part) {
+	var mark map[string]json.RawMessage
+	if p.Kind != a2a.PartData || json.Unmarshal(p.Metadata, &mark) != nil || string(mark[dataPartCompat]) != "true" {
+		return
 	}
-	if json.Unmarshal(raw.Metadata, &mark) != nil || !mark.Wrapped {
-		return raw.Data
+	inner := only(p.Data, "value")
+	if len(inner) == len(p.Data) {
+		return
 	}
-	return only(raw.Data, "value")
+	p.Data = inner
+	delete(mark, dataPartCompat)
+	p.Metadata = nil
+	if len(mark) > 0 {
+		p.Metadata, _ = json.Marshal(mark) // it was JSON before
+	}
 }
+
+// dataPartCompat is the mark, as the SDKs have it.
+const dataPartCompat = "data_part_compat"
 
 // only returns the member of an object that has no other, else the value itself.
 func only(b json.RawMessage, name string) json.RawMessage {
@@ -256,6 +265,7 @@ func unwrapOldData(lists ...[]a2a.Part) {
 		for i := range parts {
 			if parts[i].Kind == a2a.PartData {
 				parts[i].Data = only(parts[i].Data, "data")
+				unwrapValue(&parts[i])
 			}
 		}
 	}
@@ -352,82 +362,6 @@ func decodeArtifactUpdate(b []byte) (Event, error) {
 	}
 	chunk := &a2a.ArtifactChunk{Artifact: raw.Artifact.artifact(), Append: raw.Append, Last: raw.Last}
 	return Event{Artifact: chunk, TaskID: a2a.TaskID(raw.TaskID), ContextID: a2a.ContextID(raw.ContextID)}, nil
-}
-
-// decodeList reads a page of tasks.
-func decodeList(b []byte) (*a2a.ListResult, error) {
-	var raw struct {
-		Tasks []json.RawMessage `json:"tasks"`
-		Next  loose             `json:"nextPageToken"`
-		Size  int               `json:"pageSize"`
-		Total int               `json:"totalSize"`
-	}
-	if err := json.Unmarshal(b, &raw); err != nil {
-		return nil, err
-	}
-	res := &a2a.ListResult{NextPageToken: string(raw.Next), PageSize: raw.Size, TotalSize: raw.Total}
-	for i, r := range raw.Tasks {
-		t, err := decodeTask(r)
-		if err != nil {
-			return nil, errors.New("task " + strconv.Itoa(i) + ": " + err.Error())
-		}
-		res.Tasks = append(res.Tasks, t)
-	}
-	return res, nil
-}
-
-// decodePush reads a push config, bare (1.0) or under its name (0.3).
-func decodePush(b []byte) (*a2a.PushConfig, error) {
-	var raw struct {
-		TaskID loose           `json:"taskId"`
-		ID     loose           `json:"id"`
-		Name   loose           `json:"name"`
-		URL    loose           `json:"url"`
-		Token  loose           `json:"token"`
-		Inner  json.RawMessage `json:"pushNotificationConfig"`
-	}
-	if err := json.Unmarshal(b, &raw); err != nil {
-		return nil, err
-	}
-	p := &a2a.PushConfig{TaskID: a2a.TaskID(raw.TaskID), ID: string(raw.ID), URL: string(raw.URL), Token: string(raw.Token)}
-	if isObject(raw.Inner) {
-		inner, err := decodePush(raw.Inner)
-		if err != nil {
-			return nil, err
-		}
-		p.ID, p.URL, p.Token = inner.ID, inner.URL, inner.Token
-	}
-	// tasks/{task}/pushNotificationConfigs/{id} in the older ProtoJSON
-	if name := strings.Split(string(raw.Name), "/"); len(name) == 4 {
-		p.TaskID, p.ID = a2a.TaskID(name[1]), name[3]
-	}
-	if p.URL == "" {
-		return nil, errors.New("it is no push config: it has no url")
-	}
-	return p, nil
-}
-
-// decodePushList reads the push configs of a task: a list (0.3), or under "configs".
-func decodePushList(b []byte) ([]a2a.PushConfig, error) {
-	var list []json.RawMessage
-	if json.Unmarshal(b, &list) != nil {
-		var raw struct {
-			Configs []json.RawMessage `json:"configs"`
-		}
-		if err := json.Unmarshal(b, &raw); err != nil {
-			return nil, err
-		}
-		list = raw.Configs
-	}
-	var configs []a2a.PushConfig
-	for _, r := range list {
-		p, err := decodePush(r)
-		if err != nil {
-			return nil, err
-		}
-		configs = append(configs, *p)
-	}
-	return configs, nil
 }
 
 func isObject(b []byte) bool {

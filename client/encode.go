@@ -266,7 +266,7 @@ func partV03(p a2a.Part) any {
 		o["kind"], o["data"] = "data", p.Data
 		if len(p.Data) == 0 || p.Data[0] != '{' {
 			o["data"] = object{"value": p.Data}
-			metadata = json.RawMessage(`{"data_part_compat":true}`)
+			metadata = json.RawMessage(`{"` + dataPartCompat + `":true}`)
 		}
 	default:
 		o["kind"], o["text"] = "text", p.Text
@@ -314,14 +314,14 @@ var stateNames = []struct {
 	{a2a.StateRejected, []string{"TASK_STATE_REJECTED", "rejected"}},
 }
 
-// stateOf reads a state in any spelling. What is none is StateUnknown.
+// stateOf reads a state in any spelling. What is none is a2a.StateUnknown.
 func stateOf(name string) a2a.State {
 	for _, row := range stateNames {
 		if slices.Contains(row.names, name) {
 			return row.state
 		}
 	}
-	return StateUnknown
+	return a2a.StateUnknown
 }
 
 func stateNameV1(s a2a.State) string {

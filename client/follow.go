@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/skillyard/skillyard/a2a"
@@ -29,8 +30,12 @@ type follower struct {
 	stopped bool
 }
 
-// errStopped ends a connection because the caller wants no more.
-var errStopped = &Error{Kind: KindCanceled, Message: "the caller stopped"}
+// Reasons to end a connection from here: the caller wants no more, or there is nothing
+// more to come, whether the agent closes the stream or not.
+var (
+	errStopped = errors.New("the caller stopped")
+	errSettled = errors.New("the task is settled")
+)
 
 // take looks at an event and hands it on.
 func (l *follower) take(ev Event) error {
@@ -62,6 +67,10 @@ func (l *follower) take(ev Event) error {
 		l.stopped = true
 		return errStopped
 	}
+	// A task that waits for an authorisation may go on without its client.
+	if l.done || l.paused && l.fold.Task.Status.State == a2a.StateInputRequired {
+		return errSettled
+	}
 	return nil
 }
 
@@ -77,7 +86,7 @@ func (l *follower) start(ctx context.Context, s *sending) error {
 	err = l.c.connection(ctx, a2a.OpStream, s, "", l.take)
 	switch {
 	case l.stopped || l.over(err):
-		return err
+		return nil
 	case l.task == "" && KindOf(err) == KindUnsupported:
 		l.c.notice(a2a.OpStream, "the agent does not stream; polling instead", err)
 		return l.sendAndFollow(ctx, s, false)
@@ -90,9 +99,9 @@ func (l *follower) start(ctx context.Context, s *sending) error {
 	return l.resume(ctx, err)
 }
 
-// over reports whether nothing more is to come: the task has ended, or it waits for its
-// client and the agent has closed the stream.
-func (l *follower) over(err error) bool { return l.done || l.paused && err == nil }
+// over reports whether nothing more is to come: the task is settled, or it waits and the
+// agent has closed the stream.
+func (l *follower) over(err error) bool { return err == errSettled || l.paused && err == nil }
 
 // sendAndFollow is for agents that do not stream, or stream by subscription only.
 func (l *follower) sendAndFollow(ctx context.Context, s *sending, subscribe bool) error {
@@ -106,7 +115,9 @@ func (l *follower) sendAndFollow(ctx context.Context, s *sending, subscribe bool
 	if a.Task != nil {
 		ev.TaskID, ev.ContextID = a.Task.ID, a.Task.ContextID
 	}
-	if err := l.take(ev); err != nil || l.over(nil) {
+	if err := l.take(ev); l.stopped || l.over(err) {
+		return nil
+	} else if err != nil {
 		return err
 	}
 	if subscribe {
@@ -127,7 +138,7 @@ func (l *follower) follow(ctx context.Context) error {
 	err = l.c.connection(ctx, a2a.OpSubscribe, &getting{id: l.task}, l.last, l.take)
 	switch {
 	case l.stopped || l.over(err):
-		return err
+		return nil
 	case cannotSubscribe(err):
 		// Not at all, or not any more: the task may have ended, which a read shows.
 		return l.poll(ctx)
@@ -161,7 +172,7 @@ func (l *follower) resume(ctx context.Context, lost error) error {
 		err := l.c.connection(ctx, a2a.OpSubscribe, &getting{id: l.task}, l.last, l.take)
 		switch {
 		case l.stopped || l.over(err):
-			return err
+			return nil
 		case cannotSubscribe(err):
 			return l.poll(ctx)
 		case ctx.Err() != nil || !passing(err):
@@ -224,7 +235,7 @@ func (c *Client) Wait(ctx context.Context, id a2a.TaskID, opts WaitOptions) (*a2
 			if t.Status.State.Settled() || opts.stop != nil && opts.stop() {
 				return t, nil
 			}
-			if t.Status.State != StateUnknown {
+			if t.Status.State != a2a.StateUnknown {
 				unknown = 0
 			} else if unknown++; unknown >= maxUnknown {
 				return t, &Error{Kind: KindInvalid, Op: a2a.OpGet, URL: c.place(), Sent: true, Message: "the agent says no state of the task that the protocol has"}

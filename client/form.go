@@ -78,6 +78,10 @@ func (f *form) call(op a2a.Op, arg any, i *Interface) (*call, error) {
 		c.key, c.patient = s.Key, true
 	}
 	var body any
+	if s, ok := arg.(*sending); ok && f.events && s.TaskID != "" {
+		// EMM cannot answer a question; servers that know 0.3 beside it can.
+		f = forms[DialectV03]
+	}
 	params := f.params(op, arg)
 	switch {
 	case f.events && op == a2a.OpSubscribe:

@@ -7,10 +7,6 @@ import (
 	"github.com/skillyard/skillyard/a2a"
 )
 
-// StateUnknown is the state of a task whose agent names one that the protocol does not
-// have, or none. It is not terminal: such a task is asked for again, but not for ever.
-const StateUnknown a2a.State = "unknown"
-
 // Message is what is sent: the next turn of a task, or the first of a new one.
 type Message struct {
 	// ID identifies the message; "" makes a UUID.

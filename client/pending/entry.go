@@ -12,10 +12,6 @@ import (
 	"github.com/skillyard/skillyard/a2a"
 )
 
-// StateUnknown is the state of an entry whose agent answered with a task that names
-// no state. The task counts as not ended.
-const StateUnknown a2a.State = "unknown"
-
 // Limits of the texts of an entry, in bytes. What is longer is cut on a rune border.
 const (
 	MaxPrompt    = 200
@@ -42,7 +38,7 @@ type Entry struct {
 	Agent     string
 	ContextID a2a.ContextID
 	Skill     a2a.SkillID
-	// State is the state last seen, StateUnknown included; "" while the answer to
+	// State is the state last seen, a2a.StateUnknown included; "" while the answer to
 	// the send is not known, and for good if it was not sent.
 	State a2a.State
 	// Prompt are the first words of what was sent, in one line of at most MaxPrompt

@@ -246,7 +246,7 @@ func (r *Registry) see(e *Entry, task *a2a.Task) {
 		return // late: the end was seen
 	}
 	if state == "" {
-		state = StateUnknown
+		state = a2a.StateUnknown
 	}
 	e.TaskID, e.State, e.LastError, e.Lost, e.Question = task.ID, state, "", false, ""
 	if task.ContextID != "" {

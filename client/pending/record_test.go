@@ -56,7 +56,7 @@ func TestA10_registry_fields(t *testing.T) {
 	check("streamed")
 
 	must(t)(r.Polled(ctx, e.Ref, &a2a.Task{ID: "task-1"}))
-	want.State, want.Question, want.PollCount, want.LastPolledAt = StateUnknown, "", 2, start.Add(3*time.Second)
+	want.State, want.Question, want.PollCount, want.LastPolledAt = a2a.StateUnknown, "", 2, start.Add(3*time.Second)
 	check("polled, without a state")
 }
 
