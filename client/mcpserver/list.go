@@ -174,7 +174,7 @@ func viewPending(k known, now time.Time) pendingView {
 func hint(k known, now time.Time) string {
 	switch {
 	case k.Sending() && now.Sub(k.CreatedAt) < sendingTime && k.LastError == "":
-		return "is being sent just now"
+		return "it is being sent just now"
 	case k.Sending():
 		return "the agent's answer to this send was never seen, so it may have the task or not; send it again if doing it twice does no harm, and drop this one with a2a_cancel"
 	case k.State == a2a.StateInputRequired:
@@ -182,7 +182,7 @@ func hint(k known, now time.Time) string {
 	case k.State == a2a.StateAuthRequired:
 		return "it waits for an authorisation by your user; say with a2a_reply when that is done"
 	case !k.LastPolledAt.IsZero() && now.Sub(k.LastPolledAt) < 10*time.Second:
-		return "was looked at just now; go on with other work before the next a2a_poll"
+		return "it was looked at just now; go on with other work before the next a2a_poll"
 	}
 	return "collect it with a2a_poll"
 }

@@ -50,7 +50,7 @@ func (s *Server) current(ctx context.Context, k known, wait time.Duration) (*a2a
 	case k.NotSent():
 		return nil, troublef("There is no such task at %s: %s.", k.agent.Name, hintEnded(k))
 	case k.TaskID == "":
-		return nil, troublef("%s cannot be looked at: it %s.", k.Ref, hint(k, a2a.Now()))
+		return nil, troublef("%s cannot be looked at: %s.", k.Ref, hint(k, a2a.Now()))
 	}
 	record := context.WithoutCancel(ctx)
 	task, err := s.look(ctx, k, wait)

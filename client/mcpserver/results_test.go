@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -106,45 +105,6 @@ func TestServer_data_and_files(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-}
-
-// TestServer_failure shows how tasks end that do not complete.
-func TestServer_failure(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		net := &network{}
-		net.agentServer(t, "alpha", nil)
-		u := connect(t, newServer(t, mcpserver.Options{Agents: []mcpserver.Agent{net.agent(t, "alpha", "alpha", nil)}}), "")
-		u.call("a2a_send", args{"text": "@fail"})
-		// That the task failed is no failure of the poll.
-		u.call("a2a_poll", args{"wait_seconds": 5}).want(t, "is failed", "the probe failed", "No task is pending.")
-		u.call("a2a_send", args{"text": "@panic"})
-		u.call("a2a_poll", args{"wait_seconds": 5}).want(t, "is failed")
-	})
-}
-
-// TestServer_dialects uses agents of each dialect; in EMM the task's id is known before
-// the send.
-func TestServer_dialects(t *testing.T) {
-	for _, dialect := range client.Dialects() {
-		t.Run(dialect, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				net := &network{}
-				net.agentServer(t, "alpha", nil)
-				agent := net.agent(t, "alpha", "alpha", func(_ *mcpserver.Agent, o *client.Options) { o.Dialect = dialect })
-				u := connect(t, newServer(t, mcpserver.Options{Agents: []mcpserver.Agent{agent}}), "")
-				begin := time.Now()
-				u.call("a2a_send", args{"text": "@sleep 30"})
-				if took := time.Since(begin); took > time.Second {
-					t.Errorf("the send took %v", took)
-				}
-				u.call("a2a_poll", nil).want(t, "Pending tasks (1)")
-				time.Sleep(31 * time.Second)
-				u.call("a2a_poll", nil).want(t, "is completed", "slept", "No task is pending.")
-				id := u.call("a2a_send", args{"text": "@hang"}).Data.Task.TaskID
-				u.call("a2a_cancel", args{"task_id": id}).want(t, "is canceled")
-			})
-		})
-	}
 }
 
 // TestServer_skills lets a model use the skills that the operator allows, and no others.
