@@ -39,6 +39,25 @@ type Agent struct {
 	AllowPrivate bool `yaml:"allow_private"`
 }
 
+// credential finds the names of headers that carry credentials.
+var credential = regexp.MustCompile(`(?i)key|secret|token|password|credential|authorization|cookie`)
+
+// Secrets returns the texts that only the agent itself may get to see: the token, and
+// what headers that are named like credentials hold, without a scheme such as Bearer.
+func (a Agent) Secrets() []string {
+	var list []string
+	if a.Token != "" {
+		list = append(list, a.Token.Reveal())
+	}
+	for name, value := range a.Headers {
+		if words := strings.Fields(value.Reveal()); credential.MatchString(name) && len(words) > 0 {
+			list = append(list, words[len(words)-1])
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
 // AgentsOptions says where the agents file is.
 type AgentsOptions struct {
 	// Path is the file, "-" being standard input; "" means AgentsPath.

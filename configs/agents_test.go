@@ -51,6 +51,9 @@ agents:
 	if d := cmp.Diff([]string{"reports", "local"}, got.Names()); d != "" {
 		t.Error(d)
 	}
+	if d := cmp.Diff([]string{"from-env", "from-file"}, got.Agents[0].Secrets()); d != "" {
+		t.Error(d)
+	}
 	if a, ok := got.Find("LOCAL"); !ok || a.Name != "local" {
 		t.Errorf("Find gives %v, %v", a.Name, ok)
 	}

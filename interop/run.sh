@@ -3,7 +3,7 @@
 # loopback port with an empty data directory and keys that sign its cards, runs every client (or those named
 # as arguments), stops it, and counts.
 #
-#   interop/run.sh [CLIENT...]        js-1.3.0 js-0.3.14 py-1 py-0.3 fasta2a go
+#   interop/run.sh [CLIENT...]        js-1.3.0 js-0.3.14 py-1 py-0.3 fasta2a go mcp
 #
 # The clients cli-* are the program's own commands, with agents of other SDKs.
 #
@@ -48,7 +48,7 @@ start_server() {
 card:
   signing: {keys: [{kid: ec, file: $work/ec.pem}, {kid: ed, file: $work/ed.pem}]}
 YAML
-  export SKILLYARD_SIGNED=1
+  export SKILLYARD_SIGNED=1 SKILLYARD_BIN=$binary
   A2A_PUBLIC_URL=$SKILLYARD_URL "$binary" serve --config "$work/config.yaml" \
     --addr "${SKILLYARD_URL#http://}" --data "$work/data" >"$work/server.log" 2>&1 &
   server_pid=$!
@@ -95,7 +95,7 @@ run_cli() {
 run_client() {
   local dir=$here/$1
   case $1 in
-    js-*) install_node "$dir" && (cd "$dir" && node check.mjs) ;;
+    js-* | mcp) install_node "$dir" && (cd "$dir" && node check.mjs) ;;
     py-* | fasta2a) install_python "$dir" && (cd "$dir" && .venv/bin/python check.py) ;;
     go) (cd "$dir" && go build -trimpath -o "$work/go-client" . && "$work/go-client") ;;
     cli-*) run_cli "$1" ;;
@@ -104,7 +104,7 @@ run_client() {
 }
 
 clients=("$@")
-[[ $# -gt 0 ]] || clients=(js-1.3.0 js-0.3.14 py-1 py-0.3 fasta2a go cli-fasta2a cli-py-1 cli-py-1-rest cli-js-0.3.14 cli-js-0.3.14-rest)
+[[ $# -gt 0 ]] || clients=(js-1.3.0 js-0.3.14 py-1 py-0.3 fasta2a go mcp cli-fasta2a cli-py-1 cli-py-1-rest cli-js-0.3.14 cli-js-0.3.14-rest)
 
 if [[ -z ${SKILLYARD_URL:-} ]]; then
   say "build and start the server"

@@ -96,9 +96,9 @@ func (s *session) run(ctx context.Context, f func(context.Context) error) error 
 }
 
 func (s *session) open(ctx context.Context) error {
-	path, err := StateFile(s.Env, s.f.state)
+	path, err := s.StateFileFunc(s.f.state)
 	if err != nil {
-		return err
+		return &Exit{Code: exitUsage, Err: err}
 	}
 	s.registry, err = pending.Open(ctx, pending.Options{Path: path})
 	return err

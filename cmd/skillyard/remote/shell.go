@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -20,6 +19,9 @@ type Shell struct {
 	Out, Err io.Writer
 	// Env are the environment variables by name.
 	Env map[string]string
+	// StateFileFunc returns the file of the pending registry; the argument is the flag,
+	// "" for the default.
+	StateFileFunc func(flag string) (string, error)
 	// Version is that of the program, for its User-Agent.
 	Version string
 }
@@ -30,29 +32,6 @@ func Commands(sh Shell) []*cobra.Command {
 		sendCommand(sh), replyCommand(sh), pollCommand(sh), watchCommand(sh), getCommand(sh), listCommand(sh),
 		cancelCommand(sh), pendingCommand(sh), historyCommand(sh),
 	}
-}
-
-// StateFile returns the file of the pending registry: the flag, else A2A_STATE, else
-// skillyard/pending.db in the user's directory for state.
-func StateFile(env map[string]string, flag string) (string, error) {
-	for _, path := range [...]string{flag, env["A2A_STATE"]} {
-		if path != "" {
-			return filepath.Abs(path)
-		}
-	}
-	// A relative path must be ignored, says the XDG specification.
-	dir := env["XDG_STATE_HOME"]
-	if !filepath.IsAbs(dir) {
-		home := env["HOME"]
-		if home == "" {
-			home = env["USERPROFILE"]
-		}
-		if !filepath.IsAbs(home) {
-			return "", usage("there is no place to keep what is sent, as HOME is not set", "name one by --state FILE or A2A_STATE")
-		}
-		dir = filepath.Join(home, ".local", "state")
-	}
-	return filepath.Join(dir, "skillyard", "pending.db"), nil
 }
 
 // terminal returns the file descriptor of a terminal, or -1.

@@ -121,24 +121,6 @@ func FuzzSafeName(f *testing.F) {
 	})
 }
 
-func TestStateFile(t *testing.T) {
-	for _, c := range []struct {
-		name, flag string
-		env        map[string]string
-		want       string
-	}{
-		{"flag", "/f.db", map[string]string{"A2A_STATE": "/e.db"}, "/f.db"},
-		{"variable", "", map[string]string{"A2A_STATE": "/e.db", "HOME": "/h"}, "/e.db"},
-		{"state", "", map[string]string{"XDG_STATE_HOME": "/x", "HOME": "/h"}, "/x/skillyard/pending.db"},
-		{"relative state is ignored", "", map[string]string{"XDG_STATE_HOME": "x", "HOME": "/h"}, "/h/.local/state/skillyard/pending.db"},
-		{"nothing", "", nil, ""},
-	} {
-		if got, err := StateFile(c.env, c.flag); got != c.want || (err == nil) != (c.want != "") {
-			t.Errorf("%s: got %q, %v, want %q", c.name, got, err, c.want)
-		}
-	}
-}
-
 func TestEnded_has_a_code_for_each_state(t *testing.T) {
 	want := map[a2a.State]int{
 		a2a.StateSubmitted: 8, a2a.StateWorking: 8, a2a.StateUnknown: 8, a2a.StateCompleted: 0, a2a.StateFailed: 3, a2a.StateRejected: 3,
