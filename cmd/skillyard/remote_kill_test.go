@@ -259,18 +259,36 @@ func TestKill_server(t *testing.T) {
 	kill(t, server)
 	u.do(1, "poll", "--timeout", "20s", slow).want(t, 1, "", "stays pending")
 
-	// A watch that runs over the restart sees both ends.
-	var out bytes.Buffer
-	watch := u.command("watch", slow)
-	watch.Stdout = &out
-	serve()
+	// Polls and watches that begin without a server, or lose it, see the end.
+	var out, polled bytes.Buffer
+	watch, poll := u.command("watch", slow), u.command("poll", "--wait", slow)
+	watch.Stdout, poll.Stdout = &out, &polled
+	start(t, poll)
 	start(t, watch)
+	serve()
 	u.do(0, "reply", "--wait", asked, "blue").want(t, 0, "blue\n")
 	until(t, "the end of the slow task", func() bool { return len(u.rows("pending")) == 0 })
 	u.do(0, "history", slow).want(t, 0, "slept\n")
 	if err := watch.Wait(); err != nil || !strings.Contains(out.String(), "completed") {
 		t.Errorf("watch: %v, %s", err, out.String())
 	}
+	if err := poll.Wait(); err != nil || polled.String() != "slept\n" {
+		t.Errorf("poll: %v, %q", err, polled.String())
+	}
+}
+
+// TestKill_client_between_send_and_poll kills a sender that waits for the end.
+func TestKill_client_between_send_and_poll(t *testing.T) {
+	eachDialect(t, func(t *testing.T, u *user, d string) {
+		for _, how := range []string{"--wait", "--stream"} {
+			cmd := u.command("send", "--dialect", d, how, "@sleep 1")
+			start(t, cmd)
+			until(t, "a task", func() bool { rows := u.rows("pending"); return len(rows) == 1 && rows[0]["state"] != "sending" })
+			kill(t, cmd)
+			id := u.rows("pending")[0]["task_id"].(string)
+			u.do(0, "poll", "--wait", id).want(t, 0, "slept\n")
+		}
+	})
 }
 
 // TestSignal ends waits as a person does: what is waited for stays pending.

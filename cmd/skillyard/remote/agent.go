@@ -229,9 +229,11 @@ func (s *session) notice(n client.Notice) {
 	if n.Op == a2a.OpSubscribe {
 		s.lost.Add(1)
 	}
-	if s.f.verbose && n.Err != nil {
+	switch {
+	case s.hushed:
+	case s.f.verbose && n.Err != nil:
 		s.say("%s (%v)\n", n.Text, n.Err)
-		return
+	default:
+		s.say("%s\n", n.Text)
 	}
-	s.say("%s\n", n.Text)
 }

@@ -48,7 +48,7 @@ func (s *session) cancel(ctx context.Context, t *task) error {
 		return err
 	}
 	if got, err = s.saw(ctx, t, got, err); err != nil {
-		return s.later(t, err)
+		return s.later(ctx, t, err)
 	}
 	if s.f.output != "table" {
 		if err := s.encode(resultOf(t.client.URL(), got)); err != nil {

@@ -100,7 +100,7 @@ func explained(err error, further string) error {
 			x.Hint = "give the agent's token by --token-file, A2A_TOKEN or the agents file, and see that it is the right one"
 		}
 	case errors.As(err, &ambiguous):
-		x.Code, x.Hint = exitUsage, "give more of the id"
+		x.Code, x.Hint = exitUsage, "give one of them, or name the agent by --agent"
 	case errors.Is(err, context.DeadlineExceeded):
 		x.Code = exitTimeout
 	case isSignal(err):

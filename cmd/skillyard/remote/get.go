@@ -32,7 +32,7 @@ messages and its artifacts. The exit code is 0 whatever the state is.`,
 		}
 		got, err := s.get(ctx, t, most)
 		if err != nil {
-			return err
+			return s.later(ctx, t, err)
 		}
 		return s.whole(t, got, how)
 	})

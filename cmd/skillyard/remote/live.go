@@ -121,7 +121,7 @@ func (s *session) streamed(ctx context.Context, t *task, m client.Message, o cli
 			return s.unsent(ctx, t, &m, err)
 		case err != nil:
 			err = l.failed(ctx, err)
-			return s.later(t, errors.Join(err, p.end()))
+			return s.later(ctx, t, errors.Join(err, p.end()))
 		case ev.Message != nil:
 			return s.message(ctx, t, ev.Message, ev.ContextID, f)
 		}

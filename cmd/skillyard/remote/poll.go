@@ -110,7 +110,7 @@ func (s *session) poll(ctx context.Context, t *task, f *pollFlags) error {
 		got, err = s.get(ctx, t, nil)
 	}
 	if err != nil {
-		return s.later(t, err)
+		return s.later(ctx, t, err)
 	}
 	if !got.Status.State.Settled() {
 		if s.f.output != "table" {

@@ -33,7 +33,7 @@ func (s *session) recover(ctx context.Context, t *task) error {
 	e := t.entry
 	iface, err := t.client.Interface(ctx)
 	if err != nil {
-		return s.later(t, err)
+		return s.later(ctx, t, err)
 	}
 	t.iface = iface
 	age := time.Since(e.CreatedAt)
@@ -49,7 +49,7 @@ func (s *session) recover(ctx context.Context, t *task) error {
 		if err := json.Unmarshal(e.Message, &m); err != nil {
 			return err
 		}
-		s.say("sending the message again under its key\n")
+		s.notice(client.Notice{Op: a2a.OpSend, Text: "sending the message again under its key"})
 		answer, err := t.client.Send(ctx, m, client.SendOptions{Key: e.Key})
 		if err != nil {
 			return s.unsent(ctx, t, &m, err)

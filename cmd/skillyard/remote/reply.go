@@ -73,7 +73,7 @@ func (s *session) ask(ctx context.Context, t *task) ([]a2a.Part, error) {
 	if question == "" {
 		got, err := s.get(ctx, t, nil)
 		if err != nil {
-			return nil, s.later(t, err)
+			return nil, s.later(ctx, t, err)
 		}
 		question = got.Status.Message.Text()
 	}

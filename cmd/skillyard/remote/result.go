@@ -13,7 +13,6 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/skillyard/skillyard/a2a"
-	"github.com/skillyard/skillyard/client/pending"
 )
 
 // result is a task in the output of the commands.
@@ -252,11 +251,6 @@ func lastWords(history []a2a.Message) *a2a.Message {
 		}
 	}
 	return nil
-}
-
-// answered shows an answer that came without a task.
-func (s *session) answered(e pending.Entry, how showing) error {
-	return s.show(&task{entry: e, client: s.clients[e.AgentURL]}, e.Answer, how)
 }
 
 // files writes the files of a task into a directory, if there is one to write to.

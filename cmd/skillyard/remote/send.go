@@ -195,7 +195,7 @@ func (s *session) follow(ctx context.Context, t *task, got *a2a.Task, f *sendFla
 		s.say("sent as task %s\n", t.id)
 		var err error
 		if got, err = s.wait(ctx, t, f.interval); err != nil {
-			return s.later(t, err)
+			return s.later(ctx, t, err)
 		}
 	}
 	return s.shown(ctx, t, got, f.showing)
@@ -264,13 +264,18 @@ func reached(err error) bool {
 	return false
 }
 
-// later explains an error of a wait: the task goes on.
-func (s *session) later(t *task, err error) error {
-	if t.entry.Lost {
-		return explained(err, "it is in the history as lost: skillyard history "+t.name())
-	}
-	if t.entry.Ended() {
+// later explains an error of a read or a wait: the task goes on, unless it is known to
+// have ended.
+func (s *session) later(ctx context.Context, t *task, err error) error {
+	switch {
+	case !t.known() && client.KindOf(err) == client.KindTaskNotFound:
+		return explained(err, s.instead(ctx))
+	case !t.known():
 		return explained(err, "")
+	case t.entry.Lost:
+		return explained(err, "it is in the history as lost: skillyard history "+t.name())
+	case t.entry.Ended():
+		return explained(err, "the answer was kept: skillyard history "+t.name())
 	}
 	return explained(err, "the task stays pending. Go on with: skillyard poll --wait "+t.name())
 }

@@ -29,6 +29,8 @@ type session struct {
 	clients  map[string]*client.Client
 	// lost counts the streams that were lost.
 	lost atomic.Int64
+	// hushed says that a watch draws on the terminal, which others must not write to.
+	hushed bool
 }
 
 // flags are those that all commands of this package have.
@@ -177,21 +179,24 @@ func (s *session) taskOf(ctx context.Context, e pending.Entry) (*task, error) {
 
 // unknown says what there is instead of a task that was asked for.
 func (s *session) unknown(ctx context.Context, id string) error {
+	return failure("there is no task "+quoted(id)+" among those sent from here", "if it was sent from elsewhere, name its agent by --agent; "+s.instead(ctx))
+}
+
+// instead names tasks that may be meant.
+func (s *session) instead(ctx context.Context) string {
 	const most = 5
-	hint := "if it was sent from elsewhere, name its agent by --agent"
-	if list, err := s.registry.Pending(ctx, pending.Filter{}); err == nil && len(list) > 0 {
-		hint += "; pending here:"
-		for i, e := range list {
-			if i == most {
-				hint += "\n  … (skillyard pending)"
-				break
-			}
-			hint += "\n  " + nameOf(e) + "  " + e.Prompt
-		}
-	} else if err == nil {
-		hint += "; nothing is pending here, and what ended is in `skillyard history`"
+	list, err := s.registry.Pending(context.WithoutCancel(ctx), pending.Filter{})
+	if err != nil || len(list) == 0 {
+		return "nothing is pending here, and what ended is in `skillyard history`"
 	}
-	return failure("there is no task "+quoted(id)+" among those sent from here", hint)
+	hint := "pending here:"
+	for i, e := range list {
+		if i == most {
+			return hint + "\n  … (skillyard pending)"
+		}
+		hint += "\n  " + nameOf(e) + "  " + e.Prompt
+	}
+	return hint
 }
 
 // nameOf is what finds an entry again.
@@ -211,11 +216,12 @@ func (s *session) get(ctx context.Context, t *task, history *int) (*a2a.Task, er
 // wait asks for a task until it has ended or wants something, and records each answer.
 func (s *session) wait(ctx context.Context, t *task, most time.Duration) (*a2a.Task, error) {
 	told := a2a.State("")
+	var fault error
 	got, err := t.client.Wait(ctx, t.id, client.WaitOptions{
 		First: min(most, 500*time.Millisecond), Most: most,
 		OnTask: func(got *a2a.Task) {
-			_, err := s.saw(ctx, t, got, nil)
-			if state := got.Status.State; err == nil && !state.Settled() && state != told {
+			_, fault = s.saw(ctx, t, got, nil)
+			if state := got.Status.State; !state.Settled() && state != told {
 				told = state
 				s.sayProgress(t, got)
 			}
@@ -225,7 +231,7 @@ func (s *session) wait(ctx context.Context, t *task, most time.Duration) (*a2a.T
 	if err != nil {
 		_, err = s.saw(ctx, t, nil, err)
 	}
-	return got, err
+	return got, errors.Join(err, fault)
 }
 
 // saw records what a read of a task brought, and returns it. What has happened is

@@ -43,14 +43,13 @@ func terminal(stream any) int {
 	return int(f.Fd())
 }
 
-// width is how many columns a terminal has.
-func (sh *Shell) width() int {
-	const usual = 80
-	w, _, err := term.GetSize(terminal(sh.Out))
-	if err != nil || w <= 0 {
-		return usual
+// size is that of the terminal: columns and lines.
+func (sh *Shell) size() (width, height int) {
+	w, h, err := term.GetSize(terminal(sh.Out))
+	if err != nil || w <= 0 || h <= 0 {
+		return 80, 24
 	}
-	return w
+	return w, h
 }
 
 // say writes to the person at the terminal. There is nobody to tell if that fails.

@@ -65,6 +65,7 @@ func (s *session) watch(ctx context.Context, ids []string) error {
 	}
 	go func() { wg.Wait(); close(changes) }()
 	v.run(changes)
+	s.hushed = false
 	return s.watchEnd(rows)
 }
 
@@ -206,7 +207,13 @@ type view struct {
 }
 
 func (s *session) newView(rows []row) *view {
-	return &view{s: s, rows: rows, block: terminal(s.Out) >= 0}
+	v := &view{s: s, rows: rows}
+	if terminal(s.Out) >= 0 && !s.f.verbose {
+		_, height := s.size()
+		v.block = len(rows) < height // the cursor cannot go up further
+	}
+	s.hushed = v.block
+	return v
 }
 
 // run applies changes until there are no more, and keeps the ages of a block fresh.
@@ -248,7 +255,8 @@ func (v *view) draw() {
 	if v.lines > 0 {
 		fmt.Fprintf(&b, "\x1b[%dA", v.lines)
 	}
-	for _, text := range block(v.rows, time.Now(), v.s.width()) {
+	width, _ := v.s.size()
+	for _, text := range block(v.rows, time.Now(), width) {
 		b.WriteString("\r\x1b[2K" + text + "\n")
 	}
 	v.lines = len(v.rows)
