@@ -81,10 +81,17 @@ func TestCase_B076_answers_that_are_no_stream(t *testing.T) {
 		{"proxy", HTTP(502, "text/html", "<html>bad gateway</html>"), 1, []string{"502", "bad gateway"}},
 		{"empty", HTTP(200, "application/json", ""), 1, []string{"empty"}},
 		{"no events", Stream(), 1, []string{"without an event"}},
+		{"no endpoint", HTTP(404, "text/html", "<html>nothing here</html>"), 1, []string{"404", "nothing here", "endpoint"}},
 		{"page", HTTP(200, "text/html", "<html>welcome</html>"), 1, []string{"text/html", "welcome"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			newUser(t, New(t, c.script).URL).do(c.code, "send", "--stream", "hi").want(t, c.code, "", c.says...)
+			u := newUser(t, New(t, c.script).URL)
+			u.do(c.code, "send", "--stream", "hi").want(t, c.code, "", c.says...)
+			// What was refused is over; of the rest nobody knows.
+			refused := c.name == "error" || c.name == "unauthorised" || c.name == "no endpoint"
+			if n := len(u.rows("pending")); n != 1 && !refused || n != 0 && refused {
+				t.Errorf("got %d pending", n)
+			}
 		})
 	}
 }

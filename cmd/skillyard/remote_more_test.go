@@ -310,3 +310,42 @@ func TestSend_dialects_without_a_card(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// TestWatch_goes_on_behind_the_last_event: another process takes a stream up where the
+// first one left it, and the answer is whole all the same.
+func TestWatch_goes_on_behind_the_last_event(t *testing.T) {
+	half := func(w io.Writer, r Request, id string) {
+		Stream("id: 6\n"+begun, "id: 7\n"+Frame(Artifact("first ", false)))(w, r, id)
+		<-t.Context().Done()
+	}
+	a := New(t, By(map[string]Script{
+		"SendStreamingMessage": half,
+		"SubscribeToTask":      Stream("id: 8\n"+Frame(Artifact("second", true)), "id: 9\n"+Frame(Status("COMPLETED"))),
+		"GetTask":              JSON(Task("COMPLETED", "first second")),
+	}))
+	u := newUser(t, a.URL)
+	u.do(6, "send", "--stream", "--timeout", "400ms", "hi").want(t, 6, "first \n")
+	u.do(0, "watch", "t1").want(t, 0, "t1\tworking\tsecond\nt1\tcompleted\tfirst second\n")
+	for _, r := range a.Requests() {
+		if got := r.Header.Get("Last-Event-ID"); r.RPC() == "SubscribeToTask" && got != "7" {
+			t.Errorf("got Last-Event-ID %q, want 7", got)
+		}
+	}
+	u.do(0, "history", "t1").want(t, 0, "first second\n")
+}
+
+// TestWatch_several: each to its own end, at once, and the exit code of the first that is
+// not good.
+func TestWatch_several(t *testing.T) {
+	_, u := probe(t)
+	ids := []string{u.send("@sleep 0.2"), u.send("@fail"), u.send("@ask"), u.send("@chunks 3 20")}
+	got := u.do(4, append([]string{"watch"}, ids[0], ids[2], ids[1], ids[3])...)
+	for i, state := range []string{"completed", "failed", "input-required", "completed"} {
+		if !strings.Contains(got.out, ids[i]+"\t"+state+"\t") {
+			t.Errorf("no %s of task %d in\n%s", state, i, got.out)
+		}
+	}
+	if !strings.Contains(got.out, "What is your favourite colour?") {
+		t.Errorf("no question in\n%s", got.out)
+	}
+}

@@ -87,14 +87,23 @@ It is also a client of A2A agents everywhere, which need not wait for them:
 	root.SetErr(p.err)
 	root.PersistentFlags().StringVarP(&p.config, "config", "c", p.env["A2A_CONFIG"],
 		"configuration `file`, - for standard input (A2A_CONFIG)")
-	root.AddCommand(
+	addGroup(root, "serve", "Serve skills:",
 		p.serveCommand(), p.validateCommand(), p.cardCommand(), p.skillsCommand(), p.pushCommand(),
-		p.mcpCommand(), p.configCommand(), p.keysCommand(), p.healthcheckCommand(), p.versionCommand(),
-	)
-	root.AddCommand(remote.Commands(remote.Shell{
+		p.configCommand(), p.keysCommand(), p.healthcheckCommand())
+	addGroup(root, "use", "Use A2A agents:", append(remote.Commands(remote.Shell{
 		In: p.in, Out: p.out, Err: p.err, Env: p.env, StateFileFunc: p.stateFile, Version: buildVersion(),
-	})...)
+	}), p.mcpCommand())...)
+	root.AddCommand(p.versionCommand())
 	return root
+}
+
+// addGroup adds commands under a title of their own in the help.
+func addGroup(root *cobra.Command, id, title string, cmds ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: id, Title: title})
+	for _, cmd := range cmds {
+		cmd.GroupID = id
+	}
+	root.AddCommand(cmds...)
 }
 
 // group makes a command that only has subcommands.

@@ -51,7 +51,7 @@ func (s *session) cancel(ctx context.Context, t *task) error {
 		return s.later(ctx, t, err)
 	}
 	if s.f.output != "table" {
-		if err := s.encode(resultOf(t.client.URL(), got)); err != nil {
+		if err := s.encode(t.result(got)); err != nil {
 			return err
 		}
 	}

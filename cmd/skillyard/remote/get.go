@@ -47,7 +47,7 @@ func (s *session) whole(t *task, got *a2a.Task, how showing) error {
 	if err := how.files(s, got); err != nil {
 		return err
 	}
-	r := resultOf(t.client.URL(), got)
+	r := t.result(got)
 	if s.f.output != "table" {
 		return s.encode(r)
 	}

@@ -101,7 +101,7 @@ func (l *live) record(ctx context.Context) error {
 
 // failed records an error that ended the events before the task, and returns it.
 func (l *live) failed(ctx context.Context, err error) error {
-	if l.fold.Task.ID != "" && l.fold.Task.Status.State != l.recorded {
+	if l.fold.Task.ID != "" { // with the last event, to go on behind it
 		if fault := l.record(ctx); fault != nil {
 			return errors.Join(err, fault)
 		}

@@ -40,7 +40,7 @@ func (p *partFlag) Set(v string) error { *p.list = append(*p.list, given{p.kind,
 // partFlags adds the flags that make the parts of a message.
 func partFlags(fl *pflag.FlagSet, list *[]given) {
 	add := func(kind, shape, what string) { fl.Var(&partFlag{kind, shape, list}, kind, what) }
-	add("text", "text", "a text part; may be repeated, as the next three, and the parts keep their order")
+	add("text", "text", "a text part; may be repeated, as --json, --file and --url, and the parts keep their order")
 	add("json", "JSON", "a data part: JSON, @FILE, or - for standard input")
 	add("file", "path", "a file part: what is in a file, or - for standard input")
 	add("url", "URL", "a file part that the agent fetches itself")

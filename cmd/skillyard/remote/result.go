@@ -17,7 +17,8 @@ import (
 
 // result is a task in the output of the commands.
 type result struct {
-	ID        a2a.TaskID     `json:"id"`
+	ID        a2a.TaskID     `json:"id,omitempty"`
+	Ref       string         `json:"ref,omitempty"` // in the registry
 	ContextID a2a.ContextID  `json:"contextId,omitempty"`
 	Agent     string         `json:"agent"`
 	Skill     a2a.SkillID    `json:"skill,omitempty"`
@@ -36,6 +37,13 @@ func resultOf(agent string, t *a2a.Task) result {
 	if !t.UpdatedAt.IsZero() {
 		r.UpdatedAt = &t.UpdatedAt
 	}
+	return r
+}
+
+// result is the task as output.
+func (t *task) result(got *a2a.Task) result {
+	r := resultOf(t.client.URL(), got)
+	r.Ref = t.entry.Ref
 	return r
 }
 
@@ -80,7 +88,7 @@ func (s *session) show(t *task, got *a2a.Task, how showing) error {
 		return err
 	}
 	if s.f.output != "table" {
-		if err := s.encode(resultOf(t.client.URL(), got)); err != nil {
+		if err := s.encode(t.result(got)); err != nil {
 			return err
 		}
 	} else {

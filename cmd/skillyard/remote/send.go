@@ -204,7 +204,7 @@ func (s *session) follow(ctx context.Context, t *task, got *a2a.Task, f *sendFla
 // sent prints the id of a task that was taken, and what to do next.
 func (s *session) sent(t *task, got *a2a.Task) error {
 	if s.f.output != "table" {
-		if err := s.encode(resultOf(t.client.URL(), got)); err != nil {
+		if err := s.encode(t.result(got)); err != nil {
 			return err
 		}
 	} else if err := s.print(line(string(got.ID), 1000) + "\n"); err != nil {
@@ -251,10 +251,11 @@ func (s *session) unsent(ctx context.Context, t *task, m *client.Message, err er
 }
 
 // reached reports whether the agent may have taken a message whose send failed so: the
-// request may have left, and the answer is none of the agent's refusals.
+// request may have left, and the answer is no refusal, be it the agent's or that of
+// whatever answers there.
 func reached(err error) bool {
 	var e *client.Error
-	if !errors.As(err, &e) || !e.Sent {
+	if !errors.As(err, &e) || !e.Sent || e.Status >= 400 && e.Status < 500 {
 		return false
 	}
 	switch e.Kind {

@@ -142,10 +142,7 @@ func (t *task) sending() bool { return t.known() && t.entry.Sending() }
 
 // name is what finds the task again.
 func (t *task) name() string {
-	if t.id != "" {
-		return string(t.id)
-	}
-	return t.entry.Ref
+	return nameOf(pending.Entry{TaskID: t.id, Ref: t.entry.Ref})
 }
 
 // find returns the task that an id, or the beginning of one, stands for. One that was not
@@ -199,10 +196,10 @@ func (s *session) instead(ctx context.Context) string {
 	return hint
 }
 
-// nameOf is what finds an entry again.
+// nameOf is what finds an entry again; an agent's id is made harmless.
 func nameOf(e pending.Entry) string {
 	if e.TaskID != "" {
-		return string(e.TaskID)
+		return line(string(e.TaskID), 200)
 	}
 	return e.Ref
 }
