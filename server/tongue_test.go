@@ -48,6 +48,7 @@ type ask struct {
 	now           bool // does not wait
 	query         map[string]any
 	url, config   string // of a push config
+	raw           string // params of a send, instead of text and parts
 	body          string // sent instead of what is asked for
 	headers       []string
 }
@@ -103,8 +104,14 @@ var methods = map[shape]map[a2a.Op]string{
 	},
 }
 
-// ask performs an operation.
+// ask performs an operation and reads the answer.
 func (l *tongue) ask(c *client, op a2a.Op, q ask) got {
+	c.t.Helper()
+	return l.understand(c.t, op, l.answer(c, op, q))
+}
+
+// answer performs an operation.
+func (l *tongue) answer(c *client, op a2a.Op, q ask) servertest.Answer {
 	c.t.Helper()
 	headers := append([]string{alice}, q.headers...)
 	if l.shape == shapeV1 {
@@ -132,7 +139,7 @@ func (l *tongue) ask(c *client, op a2a.Op, q ask) got {
 		}
 		a = c.RPC(body, headers...)
 	}
-	return l.understand(c.t, op, a)
+	return a
 }
 
 func checkOldStream(t testing.TB, a servertest.Answer) {
@@ -244,6 +251,9 @@ func object2(m map[string]any) string {
 
 // message is the params of a send.
 func (l *tongue) message(q ask) string {
+	if q.raw != "" {
+		return q.raw
+	}
 	kind, role, content := "", "ROLE_USER", "parts"
 	switch l.shape {
 	case shapeV03:
@@ -293,7 +303,8 @@ func (l *tongue) message(q ask) string {
 // reasons are the numbers of the reasons that REST errors name.
 var reasons = map[string]int{
 	"PARSE_ERROR": -32700, "INVALID_REQUEST": -32600, "METHOD_NOT_FOUND": -32601, "INVALID_PARAMS": -32602, "INTERNAL_ERROR": -32603,
-	"TASK_NOT_FOUND": -32001, "TASK_NOT_CANCELABLE": -32002, "PUSH_NOTIFICATION_NOT_SUPPORTED": -32003, "UNSUPPORTED_OPERATION": -32004,
+	"EXTENSION_SUPPORT_REQUIRED": -32008,
+	"TASK_NOT_FOUND":             -32001, "TASK_NOT_CANCELABLE": -32002, "PUSH_NOTIFICATION_NOT_SUPPORTED": -32003, "UNSUPPORTED_OPERATION": -32004,
 	"CONTENT_TYPE_NOT_SUPPORTED": -32005, "EXTENDED_AGENT_CARD_NOT_CONFIGURED": -32007, "VERSION_NOT_SUPPORTED": -32009,
 	"IDEMPOTENCY_CONFLICT": -32602, "RATE_LIMITED": -32051, "TOO_LARGE": -32052, "UNAUTHENTICATED": -31401,
 }
