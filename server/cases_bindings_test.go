@@ -72,13 +72,15 @@ func TestCases_BindingsComplete(t *testing.T) {
 	}
 }
 
+func (l *tongue) isREST() bool { return l.rest }
+
 // wantAsk checks the number of the error, 0 for none, and the HTTP status that
 // belongs to it.
 func (l *tongue) wantAsk(t *testing.T, c *client, op a2a.Op, q ask, code int) got {
 	t.Helper()
 	g := l.ask(c, op, q)
 	status := http.StatusOK
-	if l.rest {
+	if l.isREST() {
 		status = httpStatus(code)
 	}
 	if g.Code != code || g.Status != status {
@@ -105,7 +107,7 @@ func (l *tongue) base(t *testing.T, card servertest.Answer, server string) strin
 	if l.shape != shapeV1 {
 		list, binding = "additionalInterfaces", "transport"
 	}
-	if l.rest {
+	if l.isREST() {
 		transport = "HTTP+JSON"
 	}
 	for i := 0; card.Get(list, i) != nil; i++ {
@@ -117,7 +119,7 @@ func (l *tongue) base(t *testing.T, card servertest.Answer, server string) strin
 		if !ok {
 			t.Fatalf("%s is not on this server", u)
 		}
-		if l.rest && l.shape != shapeV1 {
+		if l.isREST() && l.shape != shapeV1 {
 			path += "/v1" // as its clients do
 		}
 		return path
@@ -134,7 +136,7 @@ func bindingCases() []bindingCase {
 		{"B-008", "one_URL_for_all_operations", nil, func(t *testing.T, c *client, l *tongue) {
 			version := map[bool]string{true: v10, false: v03}[l.shape == shapeV1]
 			path := l.base(t, c.Do("GET", cardPath, "", version), c.URL)
-			if l.rest {
+			if l.isREST() {
 				_, asked, _ := l.request(a2a.OpList, ask{})
 				if asked != path+"/tasks" {
 					t.Fatalf("the card names %s, and the requests below go to %s", path, asked)
@@ -191,7 +193,7 @@ func bindingCases() []bindingCase {
 			}
 			a := l.answer(c, a2a.OpExtendedCard, ask{})
 			card := a.Body
-			if !l.rest {
+			if !l.isREST() {
 				card, _ = envelope(t, a.Body)
 			}
 			if _, err := keys.Verify(card); err != nil {
@@ -205,7 +207,7 @@ func bindingCases() []bindingCase {
 			const ui = "https://ui.example.com"
 			for _, op := range []a2a.Op{a2a.OpSend, a2a.OpGet, a2a.OpSubscribe, a2a.OpDeletePush} {
 				verb, path := "POST", "/api/a2a/tasks"
-				if l.rest {
+				if l.isREST() {
 					verb, path, _ = l.request(op, ask{task: "t", config: "p"})
 				}
 				a := c.Do("OPTIONS", path, "", "Origin: "+ui, "Access-Control-Request-Method: "+verb, "Access-Control-Request-Headers: authorization,content-type,a2a-version,a2a-extensions")
@@ -247,7 +249,7 @@ func bindingCases() []bindingCase {
 				for _, f := range frames {
 					noOldMembers(t, "", l.result(f))
 				}
-			case l.rest:
+			case l.isREST():
 				last = members(last["statusUpdate"])
 				fallthrough
 			default:
@@ -263,8 +265,8 @@ func bindingCases() []bindingCase {
 				t.Errorf("got %d frames, want at least 3", len(frames))
 			}
 			for _, f := range frames {
-				if enveloped := f.Get("jsonrpc") != nil; enveloped == l.rest {
-					t.Errorf("in an envelope: %t, REST: %t: %s", enveloped, l.rest, f.Body)
+				if enveloped := f.Get("jsonrpc") != nil; enveloped == l.isREST() {
+					t.Errorf("in an envelope: %t, REST: %t: %s", enveloped, l.isREST(), f.Body)
 				}
 				m := members(l.result(f))
 				if l.shape != shapeV03 && (len(m) != 1 || m["task"] == nil && m["statusUpdate"] == nil && m["artifactUpdate"] == nil && m["message"] == nil) {
@@ -280,8 +282,8 @@ func bindingCases() []bindingCase {
 			if l.shape != shapeV1 {
 				own, other, patch = "0.3", "1.0", "0.3.7"
 			}
-			unsupported := map[bool]int{true: -32009, false: -32600}[l.shape == shapeV1 || !l.rest] // the REST of 0.3 has no number for it
-			mismatch := map[bool]int{true: unsupported, false: -32601}[l.rest]
+			unsupported := map[bool]int{true: -32009, false: -32600}[l.shape == shapeV1 || !l.isREST()] // the REST of 0.3 has no number for it
+			mismatch := map[bool]int{true: unsupported, false: -32601}[l.isREST()]
 			for version, code := range map[string]int{own: -32001, patch: -32001, "": -32001, "99.0": unsupported, other: mismatch} {
 				l.wantAsk(t, c, a2a.OpGet, ask{task: none, headers: []string{"A2A-Version: " + version}}, code)
 			}
@@ -348,7 +350,7 @@ func bindingCases() []bindingCase {
 					t.Errorf("got error %d, want %d", g.Code, code)
 				}
 				// Clients of JSON-RPC lose a plain answer, those of REST have the status.
-				if n, ct := len(framesOf(a)), a.Header.Get("Content-Type"); l.rest && (n != 0 || ct != "application/json" || a.Status != httpStatus(code)) || !l.rest && n != 1 {
+				if n, ct := len(framesOf(a)), a.Header.Get("Content-Type"); l.isREST() && (n != 0 || ct != "application/json" || a.Status != httpStatus(code)) || !l.isREST() && n != 1 {
 					t.Errorf("got HTTP %d, %s, %d frames", a.Status, ct, n)
 				}
 			}
