@@ -198,7 +198,7 @@ func activatable(cfg *configs.Config, set *skills.Set) a2a.Extensions {
 	list := extensions(cfg)
 	typed := slices.ContainsFunc(set.All(), func(e *skills.Entry) bool { return e.InputSchema != nil || e.OutputSchema != nil })
 	if typed {
-		list = append(list, a2a.Extension{URI: agentcard.SchemaExtension})
+		list = append(list, a2a.Extension{URI: a2a.ExtSkillSchema})
 	}
 	return list
 }
@@ -252,7 +252,7 @@ func interfaces(cfg *configs.Config) []agentcard.Interface {
 			i.Version = version
 			list = append(list, i)
 		}
-		if addr := cfg.GRPC.Public(cfg.Server.PublicURL); addr != "" && version == agentcard.Version1 {
+		if addr := cfg.GRPC.Public(cfg.Server.PublicURL); addr != "" {
 			list = append(list, agentcard.Interface{URL: addr, Binding: agentcard.BindingGRPC, Version: version})
 		}
 	}

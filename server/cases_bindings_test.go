@@ -40,8 +40,8 @@ func TestCases_Bindings(t *testing.T) {
 	for _, bc := range slices.Concat(bindingCases(), bindingInputCases()) {
 		t.Run(bc.id+"_"+bc.title, func(t *testing.T) {
 			for _, l := range tongues {
-				if l.shape == shapeV01 {
-					continue // JSON-RPC only
+				if l.shape == shapeV01 || l.binding == gRPC {
+					continue // JSON-RPC alone, and what has TestBindings_Errors and tests of its own
 				}
 				t.Run(strings.ReplaceAll(l.name, " ", "_"), func(t *testing.T) { bc.run(t, probe(t, bc.edits...), l) })
 			}
@@ -72,18 +72,14 @@ func TestCases_BindingsComplete(t *testing.T) {
 	}
 }
 
-func (l *tongue) isREST() bool { return l.rest }
+func (l *tongue) isREST() bool { return l.binding == rest }
 
 // wantAsk checks the number of the error, 0 for none, and the HTTP status that
 // belongs to it.
 func (l *tongue) wantAsk(t *testing.T, c *client, op a2a.Op, q ask, code int) got {
 	t.Helper()
 	g := l.ask(c, op, q)
-	status := http.StatusOK
-	if l.isREST() {
-		status = httpStatus(code)
-	}
-	if g.Code != code || g.Status != status {
+	if status := l.status(code); g.Code != code || g.Status != status {
 		t.Errorf("%s: got error %d and HTTP %d, want %d and %d", op, g.Code, g.Status, code, status)
 	}
 	return g
@@ -350,7 +346,7 @@ func bindingCases() []bindingCase {
 					t.Errorf("got error %d, want %d", g.Code, code)
 				}
 				// Clients of JSON-RPC lose a plain answer, those of REST have the status.
-				if n, ct := len(framesOf(a)), a.Header.Get("Content-Type"); l.isREST() && (n != 0 || ct != "application/json" || a.Status != httpStatus(code)) || !l.isREST() && n != 1 {
+				if n, ct := len(framesOf(a)), a.Header.Get("Content-Type"); l.isREST() && (n != 0 || ct != "application/json" || a.Status != l.status(code)) || !l.isREST() && n != 1 {
 					t.Errorf("got HTTP %d, %s, %d frames", a.Status, ct, n)
 				}
 			}
