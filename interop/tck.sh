@@ -82,7 +82,8 @@ run03() {
   transports=$(curl -fsS -H 'A2A-Version: 0.3' "$url/.well-known/agent-card.json" |
     jq -r '[.additionalInterfaces[].transport | {JSONRPC: "jsonrpc", "HTTP+JSON": "rest", GRPC: "grpc"}[.]] | unique | join(",")')
   rm -f "$kit03"/reports/*_results.json
-  (cd "$kit03" && .venv/bin/python run_tck.py --sut-url "$url" --category all --transports "$transports") >"$work/v03.log" 2>&1 || true
+  (cd "$kit03" && PYTHONPATH=$root/interop/tck PYTEST_ADDOPTS='-p grpcaddr' \
+    .venv/bin/python run_tck.py --sut-url "$url" --category all --transports "$transports") >"$work/v03.log" 2>&1 || true
   stop_server
   grep -E '^([0-9]+ [a-z]+, )*[0-9]+ [a-z]+ in ' "$work/v03.log"
   mkdir "$work/v03"
