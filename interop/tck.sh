@@ -67,7 +67,7 @@ run1() {
   done
   say "1.0, run $number ${settings[*]}"
   start_server "${settings[@]}"
-  rm -rf "$kit1/reports"
+  rm -f "$kit1"/reports/{compatibility.json,junitreport.xml}
   (cd "$kit1" && .venv/bin/python run_tck.py --sut-host "$url" "$@") >"$work/v1-$number.log" 2>&1 || true
   stop_server
   tail -n 1 "$work/v1-$number.log"
@@ -81,8 +81,9 @@ run03() {
   local transports
   transports=$(curl -fsS -H 'A2A-Version: 0.3' "$url/.well-known/agent-card.json" |
     jq -r '[.additionalInterfaces[].transport | {JSONRPC: "jsonrpc", "HTTP+JSON": "rest", GRPC: "grpc"}[.]] | unique | join(",")')
-  rm -rf "$kit03/reports"
-  (cd "$kit03" && .venv/bin/python run_tck.py --sut-url "$url" --category all --transports "$transports") >"$work/v03.log" 2>&1 || true
+  rm -f "$kit03"/reports/*_results.json
+  (cd "$kit03" && PYTHONPATH=$root/interop/tck PYTEST_ADDOPTS='-p grpcaddr' \
+    .venv/bin/python run_tck.py --sut-url "$url" --category all --transports "$transports") >"$work/v03.log" 2>&1 || true
   stop_server
   grep -E '^([0-9]+ [a-z]+, )*[0-9]+ [a-z]+ in ' "$work/v03.log"
   mkdir "$work/v03"

@@ -122,9 +122,62 @@ func TestConformance_Bindings(t *testing.T) {
 				}
 			})
 			t.Run("CARD-EXT-002 no extended card", func(t *testing.T) {
-				code := map[bool]int{true: -32004, false: -32007}[l.shape == shapeV1] // 1.0: undeclared, CORE-CAP-003
+				code := map[bool]int{true: -32004, false: -32007}[l.shape == shapeV1] // 1.0: undeclared, as CORE-CAP-003 has it
 				if g := l.ask(grpcProbe(t), a2a.OpExtendedCard, ask{}); g.Code != code {
 					t.Errorf("got error %d, want %d", g.Code, code)
+				}
+			})
+			t.Run("CORE-ERR-002 parameters are checked first", func(t *testing.T) {
+				before := c.total()
+				for _, q := range []ask{{parts: "[]"}, {text: "x", role: "ROLE_AGENT"}, {text: "x", task: "  "}} {
+					if g := l.ask(c, a2a.OpSend, q); g.Code != -32602 {
+						t.Errorf("%+v: got error %d, want -32602", q, g.Code)
+					}
+				}
+				if after := c.total(); after != before {
+					t.Errorf("got %v tasks, want %v", after, before)
+				}
+			})
+			t.Run("VER-SERVER-002 no other version", func(t *testing.T) {
+				g := l.ask(c, a2a.OpSend, ask{text: "@echo x", headers: []string{"A2A-Version: 99.0"}})
+				if g.Code != -32009 && (l.shape != shapeOldProto || g.Code != -32600) { // 0.3 has no number for it
+					t.Errorf("got error %d, want -32009", g.Code)
+				}
+			})
+		})
+	}
+}
+
+// TestConformance_BindingsWithout: what is switched off is refused on every binding,
+// and so is a message without a required extension.
+func TestConformance_BindingsWithout(t *testing.T) {
+	off := grpcProbe(t, func(cfg *configs.Config) { cfg.Push.Enabled, cfg.Stream.Enabled = false, false })
+	required := grpcProbe(t, requiring)
+	for _, l := range tongues {
+		if l.shape == shapeV01 {
+			continue // on no card
+		}
+		t.Run(strings.ReplaceAll(l.name, " ", "_"), func(t *testing.T) {
+			id := l.ask(off, a2a.OpSend, ask{text: "@ask"}).Tasks[0].ID
+			refused := func(t *testing.T, c *client, code int, ops ...a2a.Op) {
+				t.Helper()
+				for _, op := range ops {
+					if g := l.ask(c, op, naming(id)); g.Code != code {
+						t.Errorf("%s: got error %d, want %d", op, g.Code, code)
+					}
+				}
+			}
+			t.Run("CORE-CAP-001 no push", func(t *testing.T) {
+				refused(t, off, -32003, a2a.OpSetPush, a2a.OpGetPush, a2a.OpListPush, a2a.OpDeletePush)
+			})
+			t.Run("CORE-CAP-002 no streams", func(t *testing.T) { refused(t, off, -32004, a2a.OpStream, a2a.OpSubscribe) })
+			t.Run("CORE-CAP-003 no extended card", func(t *testing.T) {
+				refused(t, off, map[bool]int{true: -32004, false: -32007}[l.shape == shapeV1], a2a.OpExtendedCard)
+			})
+			t.Run("CORE-CAP-004 a required extension", func(t *testing.T) {
+				refused(t, required, map[bool]int{true: -32008, false: -32600}[l.shape == shapeV1], a2a.OpSend, a2a.OpStream) // 0.3 has no number for it
+				if g := l.ask(required, a2a.OpSend, ask{text: "@echo x", headers: []string{"A2A-Extensions: https://ex/req"}}); g.Code != 0 {
+					t.Errorf("with the extension: got error %d", g.Code)
 				}
 			})
 		})
