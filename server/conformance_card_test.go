@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"math/big"
+	"slices"
 	"testing"
 
 	"github.com/skillyard/skillyard/agentcard"
@@ -89,7 +90,11 @@ func publicKey(t *testing.T, c *client, kid string) *ecdsa.PublicKey {
 		if k.Kty != "EC" || k.Crv != "P-256" || errX != nil || errY != nil {
 			t.Fatalf("key %+v: %v, %v", k, errX, errY)
 		}
-		return &ecdsa.PublicKey{Curve: elliptic.P256(), X: new(big.Int).SetBytes(x), Y: new(big.Int).SetBytes(y)}
+		key, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), slices.Concat([]byte{4}, x, y))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return key
 	}
 	t.Fatalf("no key %q in the set", kid)
 	return nil
