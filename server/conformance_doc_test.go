@@ -219,16 +219,19 @@ func (r *kitReport) summary(own map[string]string, notes kitNotes) string {
 		r.Kits["1.0"], failures(fail), len(r.Requirements), pass, ours, untested)
 	for _, transport := range []string{"jsonrpc", "rest", "grpc", "all"} {
 		count := map[string]int{}
-		total := 0
+		total, why := 0, ""
 		for _, test := range r.Tests {
 			if result := test.Results[transport]; result != "" {
 				count[result]++
 				total++
+				if result == "FAIL" {
+					why += " (" + notes.Tests[test.Test] + ")"
+				}
 			}
 		}
 		if total > 0 {
-			fmt.Fprintf(&b, "| a2a-tck, branch `0.3.x` | `%s` | %s | **%s**: of %d tests %d pass, %d are skipped, %d expected to fail |\n",
-				r.Kits["0.3"], transportNames[transport], failures(count["FAIL"]), total, count["pass"], count["skipped"], count["expected failure"])
+			fmt.Fprintf(&b, "| a2a-tck, branch `0.3.x` | `%s` | %s | **%s**%s: of %d tests %d pass, %d are skipped, %d expected to fail |\n",
+				r.Kits["0.3"], transportNames[transport], failures(count["FAIL"]), why, total, count["pass"], count["skipped"], count["expected failure"])
 		}
 	}
 	for _, f := range r.Failures {
