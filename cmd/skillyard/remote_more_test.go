@@ -135,6 +135,9 @@ func TestRemote_credentials(t *testing.T) {
 	}
 	id := u.send("@hang")
 	u.env["A2A_SERVER"] = ""
+	u.env["A2A_SERVER"] = s.URL + "/skills/probe" // another URL of the same place
+	u.do(8, "poll", id)
+	u.env["A2A_SERVER"] = ""
 	u.do(2, "poll", "--all").want(t, 2, "", "of several agents")
 	u.do(2, "watch").want(t, 2, "", "of several agents")
 	u.do(8, "poll", id)

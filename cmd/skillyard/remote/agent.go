@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -146,14 +147,24 @@ func (s *session) clientFor(a agent, iface *client.Interface) (*client.Client, e
 }
 
 // ours reports whether the credentials of the command line and the environment are for
-// an agent: they are for the one that is named there, and for any if none is, since a
+// an agent: they are for the origin that is named there, and for any if none is, since a
 // command without a name is then about one task.
 func (s *session) ours(a agent) (bool, error) {
 	if s.f.agent == "" {
 		return true, nil
 	}
 	n, err := s.named(s.f.agent)
-	return n.url == a.url, err
+	return origin(n.url) == origin(a.url), err
+}
+
+// origin is the first part of a URL in the client's spelling, to which credentials are
+// bound.
+func origin(agentURL string) string {
+	u, err := url.Parse(agentURL)
+	if err != nil {
+		return "" // it was parsed before
+	}
+	return u.Scheme + "://" + u.Host
 }
 
 // token returns the token for an agent: that of the command line, of the agents file, or
@@ -218,7 +229,7 @@ func (s *session) several(list []pending.Entry) error {
 	if s.f.agent != "" || len(list) == 0 || s.f.token == "" && s.f.tokenFile == "" && s.Env["A2A_TOKEN"] == "" && len(s.f.headers) == 0 {
 		return nil
 	}
-	if slices.ContainsFunc(list, func(e pending.Entry) bool { return e.AgentURL != list[0].AgentURL }) {
+	if slices.ContainsFunc(list, func(e pending.Entry) bool { return origin(e.AgentURL) != origin(list[0].AgentURL) }) {
 		return usage("a token is given, and the tasks are of several agents", "name its agent by --agent or A2A_SERVER, or write the tokens into the agents file")
 	}
 	return nil
