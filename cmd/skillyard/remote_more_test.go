@@ -124,9 +124,8 @@ func TestRemote_credentials(t *testing.T) {
 
 	// The token is for the agent that is named, and for no other one's tasks.
 	spy := New(t, By(map[string]Script{"SendMessage": JSON(`{"task":` + Task("WORKING", "") + `}`), "GetTask": JSON(Task("WORKING", ""))}))
-	u.env["A2A_TOKEN"] = ""
-	u.do(0, "send", "--agent", spy.URL, "x")
 	u.env["A2A_TOKEN"] = "alice-token"
+	u.do(0, "send", "--agent", spy.URL, "x")
 	u.do(8, "poll", "t1")
 	for _, r := range spy.Requests() {
 		if auth := r.Header.Get("Authorization") + r.Header.Get("X-Api-Key"); auth != "" {

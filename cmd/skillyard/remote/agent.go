@@ -146,14 +146,14 @@ func (s *session) clientFor(a agent, iface *client.Interface) (*client.Client, e
 	return c, nil
 }
 
-// ours reports whether the credentials of the command line and the environment are for
-// an agent: they are for the origin that is named there, and for any if none is, since a
-// command without a name is then about one task.
-func (s *session) ours(a agent) (bool, error) {
-	if s.f.agent == "" {
+// ours reports whether credentials are for an agent that come with the naming of
+// another, "" for none: they are for the origin that is named. Without a name they are
+// for any, since a command is then about one task.
+func (s *session) ours(a agent, with string) (bool, error) {
+	if with == "" {
 		return true, nil
 	}
-	n, err := s.named(s.f.agent)
+	n, err := s.named(with)
 	return origin(n.url) == origin(a.url), err
 }
 
@@ -170,7 +170,7 @@ func origin(agentURL string) string {
 // token returns the token for an agent: that of the command line, of the agents file, or
 // of the environment.
 func (s *session) token(a agent) (string, error) {
-	ours, err := s.ours(a)
+	ours, err := s.ours(a, s.f.agent)
 	if err != nil {
 		return "", err
 	}
@@ -185,10 +185,12 @@ func (s *session) token(a agent) (string, error) {
 		return oneWord(s.f.token, "the token")
 	case a.file != nil && a.file.Token != "":
 		return a.file.Token.Reveal(), nil
-	case ours:
-		return oneWord(s.Env["A2A_TOKEN"], "A2A_TOKEN")
 	}
-	return "", nil
+	// The variables belong together: with --agent another one is meant.
+	if ours, err = s.ours(a, cmp.Or(s.Env["A2A_SERVER"], s.f.agent)); err != nil || !ours {
+		return "", err
+	}
+	return oneWord(s.Env["A2A_TOKEN"], "A2A_TOKEN")
 }
 
 // oneWord refuses what cannot be sent in a header, without repeating it.
@@ -208,7 +210,7 @@ func (s *session) header(a agent) (http.Header, error) {
 			h.Set(name, value.Reveal())
 		}
 	}
-	ours, err := s.ours(a)
+	ours, err := s.ours(a, s.f.agent)
 	if err != nil || !ours {
 		return h, err
 	}

@@ -97,7 +97,7 @@ func explained(err error, further string) error {
 		x.Hint = e.Hint
 		x.Code = codeOf(e)
 		if x.Hint == "" && e.Kind == client.KindAuth {
-			x.Hint = "give the agent's token by --token-file, A2A_TOKEN or the agents file, and see that it is the right one"
+			x.Hint = "give the agent's token by --token-file, A2A_TOKEN or the agents file, and see that it is the right one; A2A_TOKEN is for A2A_SERVER alone, if that is set"
 		}
 	case errors.As(err, &ambiguous):
 		x.Code, x.Hint = exitUsage, "give one of them, or name the agent by --agent"
