@@ -94,15 +94,19 @@ func TestKill_client_before_the_answer(t *testing.T) {
 	})
 }
 
-// held is an agent that holds back its answers to messages, as if it died over them, and
-// tells of each.
+// held is an agent that holds back its answer to the first message, as if it died over
+// it, wants other credentials for the second, and answers then. It tells of each.
 func held(t *testing.T, rest map[string]Script) (a *Agent, got chan Request) {
 	got = make(chan Request, 16)
-	var first atomic.Bool
+	var n atomic.Int32
 	send := func(w io.Writer, r Request, id string) {
 		got <- r
-		if first.CompareAndSwap(false, true) {
+		switch n.Add(1) {
+		case 1:
 			<-t.Context().Done()
+			return
+		case 2:
+			HTTP(401, "text/plain", "who are you")(w, r, id)
 			return
 		}
 		JSON(`{"task":`+Task("COMPLETED", "done")+`}`)(w, r, id)
@@ -156,6 +160,12 @@ func TestRecover_by_key(t *testing.T) {
 		card["capabilities"] = map[string]any{"extensions": []any{map[string]any{"uri": a2a.ExtIdempotencyKey}}}
 	})
 	first, u, ref := killed(t, a, got)
+	// A refusal now says nothing of what was sent before.
+	u.do(7, "poll", ref).want(t, 7, "", "401", "still not known")
+	if got := u.state("pending"); got != "sending" {
+		t.Errorf("got %v", got)
+	}
+	<-got
 	u.do(0, "poll", ref).want(t, 0, "done\n", "again under its key")
 	second := <-got
 	if k := first.Header.Get("Idempotency-Key"); k == "" || second.Header.Get("Idempotency-Key") != k {

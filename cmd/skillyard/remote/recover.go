@@ -52,7 +52,8 @@ func (s *session) recover(ctx context.Context, t *task) error {
 		s.notice(client.Notice{Op: a2a.OpSend, Text: "sending the message again under its key"})
 		answer, err := t.client.Send(ctx, m, client.SendOptions{Key: e.Key})
 		if err != nil {
-			return s.unsent(ctx, t, &m, err)
+			// Not even a refusal says what became of the first one.
+			return s.found(ctx, t, nil, err)
 		}
 		if answer.Message != nil {
 			e, err := s.registry.Answered(context.WithoutCancel(ctx), e.Ref, answer.Message, answer.ContextID)
@@ -95,19 +96,22 @@ func (s *session) notTaken(ctx context.Context, t *task) error {
 }
 
 // search looks for the task of a message in the agent's list, which has to be about as
-// new as the entry. all says that the list was read to its end.
+// new as the entry. all says that the list was read to its end and shows the messages of
+// each task, so that what was not found is not there.
 func (s *session) search(ctx context.Context, t *task) (got *a2a.Task, all bool, err error) {
 	history := 100
 	req := a2a.ListRequest{
 		ContextID: t.entry.ContextID, PageSize: 100, StatusAfter: t.entry.CreatedAt.Add(-listSkew),
 		View: a2a.View{HistoryLength: &history, OmitArtifacts: true},
 	}
+	all = true
 	for range listPages {
 		page, err := t.client.List(ctx, req)
 		if err != nil {
 			return nil, false, err
 		}
 		for _, got := range page.Tasks {
+			all = all && len(got.History) > 0
 			for _, m := range got.History {
 				if m.ID == t.entry.MessageID {
 					// The list has no artifacts, without which nothing counts as the answer.
@@ -117,7 +121,7 @@ func (s *session) search(ctx context.Context, t *task) (got *a2a.Task, all bool,
 			}
 		}
 		if page.NextPageToken == "" {
-			return nil, true, nil
+			return nil, all, nil
 		}
 		req.PageToken = page.NextPageToken
 	}
