@@ -36,10 +36,16 @@ start_server() {
   local binary=$work/skillyard
   (cd "$root" && go build -trimpath -o "$binary" ./cmd/skillyard)
   SKILLYARD_URL=http://127.0.0.1:$(free_port)
+  local grpc
+  grpc=127.0.0.1:$(free_port)
   "$binary" keys generate --signing --alg ES256 >"$work/ec.pem" 2>/dev/null
   "$binary" keys generate --signing --alg EdDSA >"$work/ed.pem" 2>/dev/null
+  # The skills are the example's last member, so that one more can follow them.
   cat "$root/configs/examples/probe.yaml" - >"$work/config.yaml" <<YAML
+  - {id: backstage, kind: mock, name: Backstage, description: Only for those who have a key., tags: [test], private: true}
+grpc: {addr: $grpc}
 card:
+  extended: true
   signing: {keys: [{kid: ec, file: $work/ec.pem}, {kid: ed, file: $work/ed.pem}]}
 YAML
   export SKILLYARD_SIGNED=1
