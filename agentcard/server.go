@@ -216,6 +216,14 @@ func (s *Server) Extended(r *http.Request, caller a2a.Caller, dialect string) ([
 	return bytes.TrimSuffix(c.body, []byte("\n")), err
 }
 
+// ProtoSchemes returns a card of 0.3 whose security schemes are spelled as Protocol
+// Buffers have them as well: clients of its REST read the extended card so, or as JSON
+// Schema has it. Its signatures stay true, since a verifier of 0.3 leaves out the members
+// that it does not know.
+func ProtoSchemes(card []byte) []byte {
+	return bytes.Replace(card, []byte(`"securitySchemes":`+schemes03), []byte(`"securitySchemes":`+schemesHy), 1)
+}
+
 // KeepPrivate sets the headers of an answer with an extended card: no shared cache
 // may keep it.
 func KeepPrivate(h http.Header) {

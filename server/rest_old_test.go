@@ -103,8 +103,11 @@ func TestRestOld_Operations(t *testing.T) {
 	id := a.Get("task", "id").(string)
 	want(t, c.rest03("GET", "/tasks/"+id, ""), id, "id")
 	want(t, c.rest03("GET", "/tasks/"+id+"?history_length=1", ""), nil, "history", 1)
-	want(t, c.rest03("GET", "/tasks/"+id+"?historyLength=0", ""), "@echo hi", "history", 0, "content", 0, "text")
+	// A zero in the URL was written on purpose; in the body it may stand for no length.
+	want(t, c.rest03("GET", "/tasks/"+id+"?historyLength=0", ""), nil, "history")
 	want(t, c.rest03("GET", "/tasks", ""), id, "tasks", 0, "id")
+	a = c.rest03("POST", "/message:send", message03p(`{"text":"@echo hi"}`, "", `{"blocking":true,"historyLength":0}`))
+	want(t, a, "@echo hi", "task", "history", 0, "content", 0, "text")
 	// It is the task of every other dialect.
 	want(t, c.v03("tasks/get", params("id", id)), "completed", "result", "status", "state")
 
@@ -123,7 +126,14 @@ func TestRestOld_Operations(t *testing.T) {
 	want(t, c.rest03("POST", "/tasks/"+running+":cancel", `{"name":"tasks/`+running+`"}`), "TASK_STATE_CANCELLED", "status", "state")
 	want(t, c.rest03("GET", "/tasks?status=TASK_STATE_CANCELLED", ""), running, "tasks", 0, "id")
 	want(t, c.rest03("POST", "/tasks/"+running+":cancel", ""), -32002, "code")
-	want(t, c.Do("GET", restOld+"/card", "", alice), "0.3.0", "protocolVersion")
+	card := c.Do("GET", restOld+"/card", "", alice)
+	want(t, card, "0.3.0", "protocolVersion")
+	// Clients read the schemes as JSON Schema or as Protocol Buffers have them.
+	for _, path := range [][]any{{"bearer", "scheme"}, {"bearer", "httpAuthSecurityScheme", "scheme"}} {
+		want(t, card, "bearer", append([]any{"securitySchemes"}, path...)...)
+	}
+	want(t, card, "X-API-Key", "securitySchemes", "apiKey", "apiKeySecurityScheme", "name")
+	want(t, c.v03("agent/getAuthenticatedExtendedCard", "{}"), nil, "result", "securitySchemes", "bearer", "httpAuthSecurityScheme")
 }
 
 // TestRestOld_Lenient: the shapes of JSON-RPC, which the prose of 0.3 shows, are

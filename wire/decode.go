@@ -185,7 +185,10 @@ func (f *form) configuration(r *reader, req *a2a.SendRequest, h *hints) error {
 		case "acceptedOutputModes":
 			req.AcceptedOutputModes, err = r.strings()
 		case "historyLength":
-			err = f.historyLength(r, &req.View)
+			err = r.historyLength(&req.View)
+			if n := req.View.HistoryLength; f.oldProto && n != nil && *n == 0 {
+				req.View.HistoryLength = nil // what a generated encoder writes for no length
+			}
 		case f.waitName:
 			var wait, present bool
 			wait, present, err = r.boolean()
@@ -202,15 +205,6 @@ func (f *form) configuration(r *reader, req *a2a.SendRequest, h *hints) error {
 		}
 		return err
 	})
-}
-
-// historyLength reads the historyLength member into the view.
-func (f *form) historyLength(r *reader, view *a2a.View) error {
-	err := r.historyLength(view)
-	if f.oldProto && view.HistoryLength != nil && *view.HistoryLength == 0 {
-		view.HistoryLength = nil
-	}
-	return err
 }
 
 // get decodes the params of a get or a subscribe.
@@ -243,7 +237,7 @@ func (f *form) taskID(params []byte, lim Limits, view *a2a.View) (a2a.TaskID, er
 		case string(name) == "id":
 			id, err = r.id()
 		case string(name) == "historyLength" && view != nil:
-			err = f.historyLength(r, view)
+			err = r.historyLength(view)
 		default:
 			err = r.skip()
 		}

@@ -121,7 +121,7 @@ func (f *form) list(params []byte, lim Limits) (any, error) {
 		case "pageToken":
 			req.PageToken, _, err = r.text()
 		case "historyLength":
-			err = f.historyLength(r, &req.View)
+			err = r.historyLength(&req.View)
 		case "statusTimestampAfter":
 			var s string
 			s, _, err = r.text()

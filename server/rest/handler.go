@@ -80,8 +80,11 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) *binding.Runnin
 		return nil
 	}
 	h.b.Write(w, http.StatusOK, contentType(r, d), func(b []byte) []byte {
-		if raw, ok := res.([]byte); ok {
-			return append(b, raw...)
+		if card, ok := res.([]byte); ok {
+			if rt.old {
+				card = agentcard.ProtoSchemes(card)
+			}
+			return append(b, card...)
 		}
 		return m.Append(b, res, view)
 	})
