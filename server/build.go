@@ -252,7 +252,7 @@ func interfaces(cfg *configs.Config) []agentcard.Interface {
 			i.Version = version
 			list = append(list, i)
 		}
-		if addr := cfg.GRPC.Public(cfg.Server.PublicURL); addr != "" && version == agentcard.Version1 {
+		if addr := cfg.GRPC.Public(cfg.Server.PublicURL); addr != "" {
 			list = append(list, agentcard.Interface{URL: addr, Binding: agentcard.BindingGRPC, Version: version})
 		}
 	}

@@ -28,7 +28,7 @@ func (a *App) buildGRPC() (*grpcapi.Server, error) {
 	}
 	return grpcapi.New(grpcapi.Options{
 		Engine:     a.engine,
-		Services:   []*pb.Service{pb.V1(a.dialects.V1)},
+		Services:   []*pb.Service{pb.V1(a.dialects.V1), pb.V03(a.dialects.RestV03)},
 		Dialects:   a.dialects,
 		Limits:     wire.Limits{MaxDepth: cfg.Server.MaxJSONDepth, MaxParts: cfg.Limits.MaxParts, MaxIDBytes: cfg.Limits.MaxIDBytes},
 		MaxMessage: int(cfg.GRPC.MaxMessageBytes), MaxStreams: uint32(cfg.GRPC.MaxStreams),

@@ -16,10 +16,18 @@ import (
 
 // tongue is one version on one binding, as a client speaks it.
 type tongue struct {
-	name  string
-	shape shape
-	rest  bool
+	name    string
+	shape   shape
+	binding binding
 }
+
+type binding int
+
+const (
+	jsonRPC binding = iota
+	rest
+	gRPC
+)
 
 // shape is how a version spells its objects.
 type shape int
@@ -33,11 +41,13 @@ const (
 
 // tongues are all that the server speaks.
 var tongues = []*tongue{
-	{"JSON-RPC 1.0", shapeV1, false},
-	{"JSON-RPC 0.3", shapeV03, false},
-	{"REST 1.0", shapeV1, true},
-	{"REST 0.3", shapeOldProto, true},
-	{"JSON-RPC 0.1", shapeV01, false},
+	{"JSON-RPC 1.0", shapeV1, jsonRPC},
+	{"JSON-RPC 0.3", shapeV03, jsonRPC},
+	{"REST 1.0", shapeV1, rest},
+	{"REST 0.3", shapeOldProto, rest},
+	{"JSON-RPC 0.1", shapeV01, jsonRPC},
+	{"gRPC 1.0", shapeV1, gRPC},
+	{"gRPC 0.3", shapeOldProto, gRPC},
 }
 
 // ask is what a client wants of an operation.
@@ -54,7 +64,7 @@ type ask struct {
 
 // got is what a client understood of an answer, whatever it was spelled like.
 type got struct {
-	Status int    `json:"-"`
+	Status int    `json:"-"` // of HTTP, or the code of gRPC
 	Code   int    // number of the error, or 0
 	Tasks  []task // of a send, get, cancel or list
 	Events []string
@@ -110,11 +120,14 @@ func (l *tongue) ask(c *client, op a2a.Op, q ask) got {
 	if l.shape == shapeV1 {
 		headers = append([]string{v10}, headers...)
 	}
+	if l.binding == gRPC {
+		return l.call(c, op, q, headers)
+	}
 	if op == a2a.OpStream || op == a2a.OpSubscribe {
 		headers = append(headers, "Accept: text/event-stream")
 	}
 	var a servertest.Answer
-	if l.rest {
+	if l.binding == rest {
 		verb, path, body := l.request(op, q)
 		if q.body != "" {
 			body = q.body
@@ -307,18 +320,31 @@ func (l *tongue) understand(t testing.TB, op a2a.Op, a servertest.Answer) (g got
 			if g.Code = l.code(f); g.Code != 0 {
 				return g
 			}
-			for _, e := range l.events(t, l.result(f)) {
-				if n := len(g.Events); n == 0 || g.Events[n-1] != e {
-					g.Events = append(g.Events, e)
-				}
-			}
+			l.heard(t, &g, l.result(f))
 		}
 		return g
 	}
 	if g.Code = l.code(a); g.Code != 0 {
 		return g
 	}
-	v := l.result(a)
+	g = l.understandResult(t, op, l.result(a))
+	g.Status = a.Status
+	return g
+}
+
+// heard adds what one frame of a stream says, unless it says it again.
+func (l *tongue) heard(t testing.TB, g *got, frame any) {
+	t.Helper()
+	for _, e := range l.events(t, frame) {
+		if n := len(g.Events); n == 0 || g.Events[n-1] != e {
+			g.Events = append(g.Events, e)
+		}
+	}
+}
+
+// understandResult reads the result of an operation that does not stream.
+func (l *tongue) understandResult(t testing.TB, op a2a.Op, v any) (g got) {
+	t.Helper()
 	m := members(v)
 	switch op {
 	case a2a.OpSend:
@@ -348,7 +374,7 @@ func (l *tongue) understand(t testing.TB, op a2a.Op, a servertest.Answer) (g got
 }
 
 func (l *tongue) result(a servertest.Answer) any {
-	if l.rest {
+	if l.binding == rest {
 		return a.Get()
 	}
 	return a.Get("result")
@@ -356,12 +382,12 @@ func (l *tongue) result(a servertest.Answer) any {
 
 // code is the number of the error in an answer, or 0.
 func (l *tongue) code(a servertest.Answer) int {
-	if l.rest && l.shape == shapeV1 {
+	if l.binding == rest && l.shape == shapeV1 {
 		reason, _ := a.Get("error", "details", 0, "reason").(string)
 		return reasons[reason]
 	}
 	v := a.Get("error", "code")
-	if l.rest {
+	if l.binding == rest {
 		v = a.Get("code")
 	}
 	n, _ := v.(json.Number)
@@ -539,8 +565,14 @@ func (l *tongue) speak(text, data, bytes, uri string) string {
 	return "[" + strings.Join(list, ",") + "]"
 }
 
-// httpStatus is what a REST error of the number has (A2A 1.0.1 §5.4).
-func httpStatus(code int) int {
+// status is that of an answer with the error's number, or with none (A2A 1.0.1 §5.4).
+func (l *tongue) status(code int) int {
+	switch l.binding {
+	case jsonRPC:
+		return http.StatusOK
+	case gRPC:
+		return l.rpcStatus(code)
+	}
 	switch code {
 	case 0:
 		return http.StatusOK

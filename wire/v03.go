@@ -7,6 +7,9 @@ import (
 	"github.com/skillyard/skillyard/a2a"
 )
 
+// pushIDV03 is the id of a push config of 0.3 that has none.
+const pushIDV03 = "default"
+
 // newV03 returns the dialect of A2A 0.3, which serves 0.2 clients too: a kind in
 // every object, states and roles in lower case, a bare task as the result.
 //
@@ -22,7 +25,7 @@ func newV03() *Dialect {
 		waitValue:      true,
 		pushName:       "pushNotificationConfig",
 		schemeName:     "schemes",
-		pushID:         "default",
+		pushID:         pushIDV03,
 		operationNames: true,
 	}
 	s := &spelling{kinds: true, user: "user", agent: "agent", state: oldState, part: appendPartV03}

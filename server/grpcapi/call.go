@@ -51,7 +51,7 @@ func (s *Server) handle(svc *pb.Service, m *pb.Method, ss grpc.ServerStream) (er
 				Str("request_id", c.rec.RequestID).Msg("request panicked")
 			err = &a2a.Error{Code: a2a.CodeInternal, Message: "internal error"}
 		}
-		st := statusOf(s.o.Dialects, err)
+		st := statusOf(s.o.Dialects, svc.Dialect, err)
 		c.rec.Err, c.rec.Gone = err, err != nil && ctx.Err() != nil && !errors.Is(err, errSlow)
 		if c.rec.Gone && m.Streams() {
 			c.rec.Err = nil // a client may leave a stream whenever it likes
@@ -144,6 +144,7 @@ func (c *call) echo() error {
 	if err := c.ss.SetHeader(md); err != nil {
 		return fmt.Errorf("set header: %w", err)
 	}
+	c.ss.SetTrailer(md) // where the servers of 0.3 have it
 	return nil
 }
 

@@ -109,14 +109,14 @@ func TestServer_Stop_Late(t *testing.T) {
 
 func TestStatusOf(t *testing.T) {
 	d := wire.New(wire.Options{})
-	if st := statusOf(d, nil); st.Code() != codes.OK {
+	if st := statusOf(d, d.V1, nil); st.Code() != codes.OK {
 		t.Errorf("got %v, want OK", st)
 	}
-	if st := statusOf(d, errors.New("dial 10.0.0.1: secret")); st.Code() != codes.Internal || st.Message() != "internal error" || len(st.Details()) != 1 {
+	if st := statusOf(d, d.V1, errors.New("dial 10.0.0.1: secret")); st.Code() != codes.Internal || st.Message() != "internal error" || len(st.Details()) != 1 {
 		t.Errorf("got %v, want an internal error", st)
 	}
 	bad := "not utf-8 \xff"
-	st := statusOf(d, &a2a.Error{
+	st := statusOf(d, d.V1, &a2a.Error{
 		Code: a2a.CodeInvalidParams, Message: bad, Details: map[string]string{"x": bad},
 		Fields: []a2a.FieldViolation{{Field: bad, Description: bad}}, RetryAfter: time.Second,
 	})

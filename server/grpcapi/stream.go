@@ -60,8 +60,12 @@ func (c *call) open(req any) (*a2a.Task, a2a.View, *engine.Reader, error) {
 	if err != nil {
 		return nil, q.View, nil, err
 	}
-	if t.Status.State.Terminal() { // A2A 1.0 §3.1.6
+	if t.Status.State.Terminal() {
 		reader.Close()
+		if c.service.Dialect.Stream.Ended {
+			return t, q.View, nil, nil
+		}
+		// A2A 1.0 §3.1.6.
 		return nil, q.View, nil, &a2a.Error{
 			Code:    a2a.CodeUnsupportedOperation,
 			Message: "The task has ended (" + string(t.Status.State) + "); get it instead of subscribing.",
