@@ -218,3 +218,31 @@ func TestRestOld_Push(t *testing.T) {
 	}
 	c.cancel(id)
 }
+
+// TestRestOld_Go: the Go SDK names 0.3 at the paths of 1.0, and writes all names in snake
+// case, those in metadata too.
+func TestRestOld_Go(t *testing.T) {
+	c := probe(t, withExtendedCard)
+	do := func(verb, path, body string) servertest.Answer {
+		return c.Do(verb, restBase+path, body, alice, "A2A-Version: 0.3")
+	}
+	a := do("POST", "/message:send", `{"message":{"kind":"message","message_id":"m-1","role":"user","context_id":"of-go",
+		"parts":[{"kind":"text","text":"@sleep 60"}],"metadata":{"skill_id":"probe"}},"configuration":{"blocking":false}}`)
+	want(t, a, "task", "kind")
+	want(t, a, "of-go", "contextId")
+	want(t, a, "message.metadata.skillId", "metadata", "skillSource")
+	id := a.Get("id").(string)
+	push := do("POST", "/tasks/"+id+"/pushNotificationConfigs", `{"task_id":"`+id+`","push_notification_config":{"id":"p","url":"http://127.0.0.1:9/x"}}`)
+	want(t, push, "p", "pushNotificationConfig", "id")
+	want(t, do("GET", "/tasks/"+id+"/pushNotificationConfigs", ""), id, 0, "taskId")
+	want(t, do("POST", "/tasks/"+id+":cancel", ""), "canceled", "status", "state")
+	for query, n := range map[string]int{
+		"status=canceled": 1, "status=working": 0, "lastUpdatedAfter=2020-01-01T00:00:00Z": 1, "lastUpdatedAfter=2999-01-01T00:00:00Z": 0,
+	} {
+		want(t, do("GET", "/tasks?contextId=of-go&"+query, ""), n, "totalSize")
+	}
+	want(t, do("GET", "/extendedAgentCard", ""), "0.3.0", "protocolVersion")
+	wantStatus(t, do("GET", "/tasks/none", ""), 404, "TASK_NOT_FOUND")
+	// What only this client writes means nothing in 1.0.
+	wantStatus(t, c.rest("ListTasks", "GET", "/tasks?status=canceled", ""), 400, "INVALID_PARAMS")
+}

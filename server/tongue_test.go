@@ -45,6 +45,7 @@ var tongues = []*tongue{
 	{"JSON-RPC 0.3", shapeV03, jsonRPC},
 	{"REST 1.0", shapeV1, rest},
 	{"REST 0.3", shapeOldProto, rest},
+	{"REST 0.3 of Go", shapeV03, rest},
 	{"JSON-RPC 0.1", shapeV01, jsonRPC},
 	{"gRPC 1.0", shapeV1, gRPC},
 	{"gRPC 0.3", shapeOldProto, gRPC},
@@ -86,7 +87,7 @@ type pushed struct{ ID, Task, URL, Scheme string }
 func (l *tongue) has(op a2a.Op) bool {
 	switch op {
 	case a2a.OpList:
-		return l.shape == shapeV1 || l.shape == shapeOldProto
+		return l.shape == shapeV1 || l.shape == shapeOldProto || l.binding == rest
 	case a2a.OpListPush, a2a.OpDeletePush, a2a.OpExtendedCard:
 		return l.shape != shapeV01
 	}
@@ -123,6 +124,9 @@ func (l *tongue) ask(c *client, op a2a.Op, q ask) got {
 	if l.binding == gRPC {
 		return l.call(c, op, q, headers)
 	}
+	if l.binding == rest && l.shape == shapeV03 {
+		headers = append([]string{"A2A-Version: 0.3"}, headers...)
+	}
 	if op == a2a.OpStream || op == a2a.OpSubscribe {
 		headers = append(headers, "Accept: text/event-stream")
 	}
@@ -135,7 +139,7 @@ func (l *tongue) ask(c *client, op a2a.Op, q ask) got {
 		a = c.Do(verb, path, body, headers...)
 		if l.shape == shapeV1 {
 			checkRest(c.t, methods[shapeV1][op], a)
-		} else if op != a2a.OpExtendedCard && op != a2a.OpDeletePush {
+		} else if l.shape == shapeOldProto && op != a2a.OpExtendedCard && op != a2a.OpDeletePush {
 			checkOldStream(c.t, a)
 		}
 	} else {
@@ -189,6 +193,9 @@ func (l *tongue) request(op a2a.Op, q ask) (verb, path, body string) {
 	case a2a.OpSubscribe:
 		return "POST", one + ":subscribe", ""
 	case a2a.OpSetPush:
+		if l.shape == shapeV03 {
+			return "POST", push, `{"pushNotificationConfig":` + l.pushConfig(q) + `}`
+		}
 		return "POST", push, l.pushConfig(q)
 	case a2a.OpGetPush:
 		return "GET", push + "/" + q.config, ""
@@ -382,7 +389,7 @@ func (l *tongue) result(a servertest.Answer) any {
 
 // code is the number of the error in an answer, or 0.
 func (l *tongue) code(a servertest.Answer) int {
-	if l.binding == rest && l.shape == shapeV1 {
+	if l.binding == rest && l.shape != shapeOldProto {
 		reason, _ := a.Get("error", "details", 0, "reason").(string)
 		return reasons[reason]
 	}

@@ -45,6 +45,9 @@ type form struct {
 	dialect string
 	// snake accepts member names in snake_case.
 	snake bool
+	// snakeKeys is about a client that writes every name in snake case, down to those
+	// in metadata, and filters lists by the members and states of before 1.0.
+	snakeKeys bool
 	// oldProto reads ProtoJSON of the older package a2a.v1 too: content for parts,
 	// pushNotification, and zero for absent.
 	oldProto bool
@@ -89,7 +92,7 @@ func (f *form) send(params []byte, lim Limits) (any, error) {
 			err = f.configuration(r, req, &h)
 		case "metadata":
 			req.Message.Request, err = r.rawObject()
-			h[hintParamsMetadata] = lookup(req.Message.Request, "skillId")
+			h[hintParamsMetadata] = f.skillID(req.Message.Request)
 		case "skillId":
 			h[hintParamsSkillID], err = r.raw()
 		case "skill":
@@ -107,6 +110,15 @@ func (f *form) send(params []byte, lim Limits) (any, error) {
 	}
 	req.Skills = h.list()
 	return req, nil
+}
+
+// skillID is the member of a metadata that names a skill, or nil.
+func (f *form) skillID(metadata []byte) json.RawMessage {
+	id := lookup(metadata, "skillId")
+	if id == nil && f.snakeKeys {
+		id = lookup(metadata, "skill_id")
+	}
+	return id
 }
 
 // message reads the message of a send. Members that are required but missing are
@@ -132,7 +144,7 @@ func (f *form) message(r *reader, req *a2a.SendRequest, h *hints) error {
 			req.ContextID = a2a.ContextID(id)
 		case "metadata":
 			m.Metadata, err = r.rawObject()
-			h[hintMessageMetadata] = lookup(m.Metadata, "skillId")
+			h[hintMessageMetadata] = f.skillID(m.Metadata)
 		case "extensions":
 			m.Extensions, err = r.strings()
 		case "referenceTaskIds":

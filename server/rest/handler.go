@@ -98,8 +98,11 @@ func (h *Handler) route(r *http.Request) (route, *wire.Dialect) {
 		return route{}, h.b.Dialects.RestV1
 	}
 	rt := parse(path[h.depth:])
-	if rt.old {
+	switch {
+	case rt.old:
 		return rt, h.b.Dialects.RestV03
+	case h.b.Dialects.Accepts(h.b.Dialects.RestGoV03, binding.Version(r)) == nil && binding.Version(r) != "":
+		return rt, h.b.Dialects.RestGoV03
 	}
 	return rt, h.b.Dialects.RestV1
 }
