@@ -13,9 +13,11 @@ import (
 )
 
 func (s *suite) run() {
-	s.check("card at the root", s.cardAtTheRoot)
+	s.check("card: the transport is the one that was chosen", s.cardAtTheRoot)
 	s.check("card under the endpoint", s.cardUnderTheEndpoint)
-	s.check("card of one skill", s.cardOfOneSkill)
+	if s.binding != a2a.TransportProtocolGRPC { // an rpc has no path to choose a skill by
+		s.check("card of one skill", s.cardOfOneSkill)
+	}
 	s.check("send, blocking", s.sendBlocking)
 	s.check("send waits for the end", s.sendWaits)
 	s.check("data and metadata unchanged", s.dataUnchanged)
@@ -49,9 +51,9 @@ func (s *suite) cardAtTheRoot(ctx context.Context) error {
 	}
 	if !slices.ContainsFunc(card.SupportedInterfaces, func(i *a2a.AgentInterface) bool {
 		return strings.HasPrefix(string(i.ProtocolVersion), string(s.version)) &&
-			i.ProtocolBinding == a2a.TransportProtocolJSONRPC && strings.HasPrefix(i.URL, s.base)
+			i.ProtocolBinding == s.binding && (s.binding == a2a.TransportProtocolGRPC || strings.HasPrefix(i.URL, s.base))
 	}) {
-		return fmt.Errorf("no JSONRPC interface of version %s in the card", s.version)
+		return fmt.Errorf("no %s interface of version %s in the card", s.binding, s.version)
 	}
 	if s.alice, err = s.connect(ctx, aliceToken, ""); err != nil {
 		return err
