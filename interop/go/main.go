@@ -17,6 +17,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 	"github.com/a2aproject/a2a-go/v2/a2aclient/agentcard"
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
+	a2agrpcv0 "github.com/a2aproject/a2a-go/v2/a2agrpc/v0"
 	a2agrpc "github.com/a2aproject/a2a-go/v2/a2agrpc/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -46,6 +47,7 @@ func (s *suite) transports() []a2aclient.FactoryOption {
 		return []a2aclient.FactoryOption{
 			a2av0.WithJSONRPCTransport(a2av0.JSONRPCTransportConfig{Client: client}),
 			a2av0.WithRESTTransport(a2av0.RESTTransportConfig{Client: client}),
+			a2agrpcv0.WithGRPCTransport(insecurely),
 		}
 	}
 	return []a2aclient.FactoryOption{
@@ -65,6 +67,7 @@ func main() {
 		{name: "go/grpc", version: a2a.Version, binding: a2a.TransportProtocolGRPC},
 		{name: "go-a2av0/jsonrpc", version: a2av0.Version, binding: a2a.TransportProtocolJSONRPC},
 		{name: "go-a2av0/rest", version: a2av0.Version, binding: a2a.TransportProtocolHTTPJSON},
+		{name: "go-a2av0/grpc", version: a2av0.Version, binding: a2a.TransportProtocolGRPC},
 	} {
 		s.base = base
 		s.run()

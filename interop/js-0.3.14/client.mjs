@@ -7,10 +7,11 @@ import {
   RestTransportFactory,
   createAuthenticatingFetchWithRetry,
 } from "@a2a-js/sdk/client";
-import { baseURL, equal, uuid } from "../lib/checks.mjs";
+import { GrpcTransportFactory } from "@a2a-js/sdk/client/grpc";
+import { authorizing, baseURL, equal, uuid } from "../lib/checks.mjs";
 
-/** The transports that are checked, by the names that the checks have: what a card calls them. */
-export const TRANSPORTS = { jsonrpc: "JSONRPC", rest: "HTTP+JSON" };
+/** The transports of the SDK, by the names that the checks have: what a card calls them. */
+export const TRANSPORTS = { jsonrpc: "JSONRPC", rest: "HTTP+JSON", grpc: "GRPC" };
 
 /**
  * Whether the SDK hands on all there is. Its transports other than JSON-RPC lose the metadata
@@ -24,13 +25,14 @@ export function fetchWith(token) {
   return createAuthenticatingFetchWithRetry(fetch, { headers, shouldRetryWithHeaders: async () => undefined });
 }
 
-/** A factory that knows all transports and prefers one. */
+/** A factory that knows all transports and prefers one. Over gRPC an interceptor sends the token. */
 export function factoryFor(token, transport) {
   const fetchImpl = token ? fetchWith(token) : fetch;
   return new ClientFactory({
-    transports: [new JsonRpcTransportFactory({ fetchImpl }), new RestTransportFactory({ fetchImpl })],
+    transports: [new JsonRpcTransportFactory({ fetchImpl }), new RestTransportFactory({ fetchImpl }), new GrpcTransportFactory()],
     preferredTransports: [TRANSPORTS[transport]],
     cardResolver: new DefaultAgentCardResolver({ fetchImpl }),
+    clientConfig: { interceptors: token && transport === "grpc" ? [authorizing(token)] : [] },
   });
 }
 

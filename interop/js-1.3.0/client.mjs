@@ -9,7 +9,7 @@ import {
   createAuthenticatingFetchWithRetry,
 } from "@a2a-js/sdk/client";
 import { GrpcTransportFactory } from "@a2a-js/sdk/client/grpc";
-import { baseURL, equal, uuid } from "../lib/checks.mjs";
+import { authorizing, baseURL, equal, uuid } from "../lib/checks.mjs";
 
 /** The transports of the SDK, by the names that the checks have: what a card calls them. */
 export const TRANSPORTS = { jsonrpc: "JSONRPC", rest: "HTTP+JSON", grpc: "GRPC" };
@@ -19,19 +19,12 @@ export const TRANSPORTS = { jsonrpc: "JSONRPC", rest: "HTTP+JSON", grpc: "GRPC" 
  * the SDK wants it done, which is another one for gRPC.
  */
 export function factoryFor(token, transport, compat = {}) {
-  const authorization = { Authorization: `Bearer ${token}` };
   const fetchImpl = token
     ? createAuthenticatingFetchWithRetry(fetch, {
-        headers: async () => authorization,
+        headers: async () => ({ Authorization: `Bearer ${token}` }),
         shouldRetryWithHeaders: async () => undefined,
       })
     : fetch;
-  const inMetadata = {
-    before: async (args) => {
-      args.options = { ...args.options, serviceParameters: { ...args.options?.serviceParameters, ...authorization } };
-    },
-    after: async () => {},
-  };
   return new ClientFactory({
     transports: [
       new JsonRpcTransportFactory({ fetchImpl, ...compat }),
@@ -40,7 +33,7 @@ export function factoryFor(token, transport, compat = {}) {
     ],
     preferredTransports: [TRANSPORTS[transport]],
     cardResolver: new DefaultAgentCardResolver({ fetchImpl, ...compat }),
-    clientConfig: { interceptors: token && transport === "grpc" ? [inMetadata] : [] },
+    clientConfig: { interceptors: token && transport === "grpc" ? [authorizing(token)] : [] },
   });
 }
 

@@ -47,6 +47,15 @@ export async function poll(probe, accept, limitMs = 20_000) {
   }
 }
 
+/** An interceptor for either SDK that sends the token with every call. */
+export const authorizing = (token) => ({
+  before: async (args) => {
+    const serviceParameters = { ...args.options?.serviceParameters, Authorization: `Bearer ${token}` };
+    args.options = { ...args.options, serviceParameters };
+  },
+  after: async () => {},
+});
+
 /** Throws unless the error is about a missing key: what the server says, or the HTTP status. */
 export function refused(err) {
   expect(/API key|401/.test(`${err} ${err.cause ?? ""} ${err.details ?? ""}`), `got ${err?.constructor?.name}: ${err}`);

@@ -1,7 +1,9 @@
 """What the checks share: a client for a token, messages, and how to read answers."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+import grpc
 import httpx
 from a2a.client import Client, ClientCallContext, ClientConfig, ClientFactory
 from a2a.client.auth import CredentialService
@@ -9,11 +11,17 @@ from a2a.client.errors import A2AClientHTTPError, A2AClientJSONRPCError
 from a2a.types import DataPart, Message, MessageSendConfiguration, Part, Role, Task, TaskState, TextPart
 from checks import BASE_URL, TOKENS, equal, expect, uid
 
-# The transports that are checked, by the names that the checks have: what a card calls them.
-TRANSPORTS = {"jsonrpc": "JSONRPC", "rest": "HTTP+JSON"}
+# The transports of the SDK, by the names that the checks have: what a card calls them.
+TRANSPORTS = {"jsonrpc": "JSONRPC", "rest": "HTTP+JSON", "grpc": "GRPC"}
 
-# The REST client of the SDK looks at the HTTP status of an error alone.
+# The REST client of the SDK looks at the HTTP status of an error alone, and its gRPC client
+# hands on the error of the library.
 STATUS = {-32001: 404, -32002: 400, -32004: 400}
+GRPC_STATUS = {
+    -32001: grpc.StatusCode.NOT_FOUND,
+    -32002: grpc.StatusCode.FAILED_PRECONDITION,
+    -32004: grpc.StatusCode.UNIMPLEMENTED,
+}
 
 ENDED = (TaskState.completed, TaskState.failed, TaskState.canceled, TaskState.rejected)
 NOT_BLOCKING = MessageSendConfiguration(blocking=False)
@@ -35,10 +43,34 @@ def config(transport: str, **more: object) -> ClientConfig:
     return ClientConfig(supported_transports=names, use_client_preference=True, **{"streaming": False, **more})
 
 
+class Authorizing:
+    """Sends headers with every call of a channel, since the SDK does not."""
+
+    def __init__(self, headers: dict[str, str]) -> None:
+        self.headers = [(name.lower(), value) for name, value in headers.items()]
+
+    async def call(self, go: Callable, details: grpc.aio.ClientCallDetails, request: object) -> object:
+        metadata = grpc.aio.Metadata(*(details.metadata or ()), *self.headers)
+        return await go(details._replace(metadata=metadata), request)
+
+
+class Unary(Authorizing, grpc.aio.UnaryUnaryClientInterceptor):
+    intercept_unary_unary = Authorizing.call
+
+
+class Streaming(Authorizing, grpc.aio.UnaryStreamClientInterceptor):
+    intercept_unary_stream = Authorizing.call
+
+
 async def connect(token: str | None, transport: str, path: str = "", **more: object) -> Client:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     http = httpx.AsyncClient(headers=headers, timeout=30)
-    return await ClientFactory.connect(BASE_URL + path, config(transport, httpx_client=http, **more))
+
+    def channel(address: str) -> grpc.aio.Channel:
+        return grpc.aio.insecure_channel(address, interceptors=[Unary(headers), Streaming(headers)])
+
+    settings = config(transport, httpx_client=http, grpc_channel_factory=channel, **more)
+    return await ClientFactory.connect(BASE_URL + path, settings)
 
 
 @dataclass
@@ -63,6 +95,9 @@ class Scene:
         if self.transport == "jsonrpc":
             expect(isinstance(err, A2AClientJSONRPCError), f"got {err!r}")
             equal(err.error.code, code, f"code of {err!r}")
+        elif self.transport == "grpc":
+            expect(isinstance(err, grpc.aio.AioRpcError), f"got {err!r}")
+            equal(err.code(), GRPC_STATUS[code], f"status of {err!r}")
         else:
             expect(isinstance(err, A2AClientHTTPError), f"got {err!r}")
             equal(err.status_code, STATUS[code], f"status of {err!r}")

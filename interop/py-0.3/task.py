@@ -49,7 +49,8 @@ async def get_and_history(s: Scene) -> None:
     want_state(whole, TaskState.completed)
     equal(whole.history[0].role, Role.user, "role of the first entry")
     equal(whole.history[-1].role, Role.agent, "role of the last entry")
-    equal((await get(s, sent.id, 0)).history or [], [], "history of length 0")
+    none = whole.history if s.transport == "grpc" else []  # a message cannot tell zero from no length
+    equal((await get(s, sent.id, 0)).history or [], none, "history of length 0")
     equal((await get(s, sent.id, 1)).history, whole.history[-1:], "history of length 1")
     equal(await get(s, sent.id), whole, "task after the reads")
 
