@@ -364,7 +364,7 @@ func TestBindings_Idempotency(t *testing.T) {
 func TestBindings_Complete(t *testing.T) {
 	d := wire.New(wire.Options{})
 	want := []string{"REST " + d.RestV03.Name, "REST " + d.RestGoV03.Name + " of Go", "REST " + d.RestV1.Name}
-	for _, s := range []*pb.Service{pb.V1(d.V1), pb.V03(d.RestV03)} {
+	for _, s := range pb.Services(d) {
 		want = append(want, "gRPC "+s.Dialect.Name)
 	}
 	for _, x := range d.All() {

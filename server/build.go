@@ -198,7 +198,7 @@ func activatable(cfg *configs.Config, set *skills.Set) a2a.Extensions {
 	list := extensions(cfg)
 	typed := slices.ContainsFunc(set.All(), func(e *skills.Entry) bool { return e.InputSchema != nil || e.OutputSchema != nil })
 	if typed {
-		list = append(list, a2a.Extension{URI: agentcard.SchemaExtension})
+		list = append(list, a2a.Extension{URI: a2a.ExtSkillSchema})
 	}
 	return list
 }

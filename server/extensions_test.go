@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/skillyard/skillyard/a2a"
-	"github.com/skillyard/skillyard/agentcard"
 	"github.com/skillyard/skillyard/configs"
 	"github.com/skillyard/skillyard/server/servertest"
 )
@@ -138,7 +137,7 @@ func TestExtensions_Card(t *testing.T) {
 	})
 	for _, version := range []string{"", "0.3", "1.0"} {
 		a := c.Do("GET", cardPath, "", "A2A-Version: "+version)
-		if got, want := extensionURIs(a), a2a.ExtSkillSelection+" "+a2a.ExtEventSequence+" https://ex/a "+agentcard.SchemaExtension; got != want {
+		if got, want := extensionURIs(a), a2a.ExtSkillSelection+" "+a2a.ExtEventSequence+" https://ex/a "+a2a.ExtSkillSchema; got != want {
 			t.Errorf("card %q: got %s, want %s", version, got, want)
 		}
 		want(t, a, true, "capabilities", "extensions", 1, "required")
@@ -151,12 +150,12 @@ func TestExtensions_Card(t *testing.T) {
 		want(t, a, nil, "capabilities", "extensions", 0, "params")
 	}
 	// What a card declares can be activated.
-	asked := "A2A-Extensions: " + agentcard.SchemaExtension
-	if got := c.send("@echo x", "", "", asked+", https://ex/a, "+a2a.ExtEventSequence).Header.Get("A2A-Extensions"); !strings.Contains(got, agentcard.SchemaExtension) {
+	asked := "A2A-Extensions: " + a2a.ExtSkillSchema
+	if got := c.send("@echo x", "", "", asked+", https://ex/a, "+a2a.ExtEventSequence).Header.Get("A2A-Extensions"); !strings.Contains(got, a2a.ExtSkillSchema) {
 		t.Errorf("got echo %q", got)
 	}
 	quiet := probe(t, func(cfg *configs.Config) { cfg.Stream.Enabled = false })
-	if got := extensionURIs(quiet.Do("GET", cardPath, "", v10)); got != a2a.ExtSkillSelection+" "+agentcard.SchemaExtension {
+	if got := extensionURIs(quiet.Do("GET", cardPath, "", v10)); got != a2a.ExtSkillSelection+" "+a2a.ExtSkillSchema {
 		t.Errorf("without streams: got %s", got)
 	}
 }

@@ -22,7 +22,7 @@ func newV03() *Dialect {
 	task := func(b []byte, res any, view a2a.View) []byte { return s.taskV03(b, res.(*a2a.Task), view) }
 	config := appendPush(appendPushV03)
 	return &Dialect{
-		Name: NameV03,
+		Name: NameV03, Version: NameV03,
 		Methods: map[string]Method{
 			"message/send":                        {Op: a2a.OpSend, Decode: f.send, Append: s.sendV03},
 			"message/stream":                      {Op: a2a.OpStream, Decode: f.send},

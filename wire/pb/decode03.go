@@ -55,7 +55,7 @@ func partV03(field string, q *v03.Part, lim wire.Limits) (p a2a.Part, err error)
 		p.MediaType, p.Filename = c.File.GetMimeType(), c.File.GetName()
 		switch file := c.File.GetFile().(type) {
 		case *v03.FilePart_FileWithBytes:
-			p.Kind, p.Raw = a2a.PartRaw, base64.StdEncoding.EncodeToString(file.FileWithBytes)
+			p.Kind, p.Raw = a2a.PartRaw, rawText(file.FileWithBytes)
 		case *v03.FilePart_FileWithUri:
 			p.Kind, p.URL = a2a.PartURL, file.FileWithUri
 		default:
@@ -74,6 +74,17 @@ func partV03(field string, q *v03.Part, lim wire.Limits) (p a2a.Part, err error)
 	p.Metadata, err = rawObject(field+".metadata", q.GetMetadata(), levelPart, lim)
 	wire.UnwrapData(&p)
 	return p, err
+}
+
+// rawText is the content of a file in base64. By the definition the bytes are the content
+// itself. But the SDKs of Python, Go and Java put the text of its base64 there and expect
+// to find the same, so that is what we write and, where it can be, what we read.
+func rawText(b []byte) string {
+	text := string(b)
+	if content, err := base64.StdEncoding.DecodeString(text); err == nil && base64.StdEncoding.EncodeToString(content) == text {
+		return text
+	}
+	return base64.StdEncoding.EncodeToString(b)
 }
 
 // task returns the id in a name, which has to be there: tasks/{id}.

@@ -66,7 +66,8 @@ func partsV03(parts []a2a.Part) []*v03.Part {
 		file := &v03.FilePart{MimeType: text(p.MediaType), Name: text(p.Filename)}
 		switch p.Kind {
 		case a2a.PartRaw:
-			file.File = &v03.FilePart_FileWithBytes{FileWithBytes: rawBytes(p.Raw)}
+			// The text of the base64, see rawText.
+			file.File = &v03.FilePart_FileWithBytes{FileWithBytes: []byte(p.Raw)}
 			m.Part = &v03.Part_File{File: file}
 		case a2a.PartURL:
 			file.File = &v03.FilePart_FileWithUri{FileWithUri: text(p.URL)}

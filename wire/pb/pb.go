@@ -69,6 +69,9 @@ type Method struct {
 	Result func(res any, view a2a.View) (proto.Message, error)
 }
 
+// Services are all services of the server, the newest version first.
+func Services(d *wire.Dialects) []*Service { return []*Service{V1(d.V1), V03(d.RestV03)} }
+
 // Streams reports whether the rpc answers with a stream.
 func (m *Method) Streams() bool { return m.Result == nil }
 

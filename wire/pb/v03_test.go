@@ -2,6 +2,7 @@ package pb
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"math/rand/v2"
 	"slices"
@@ -33,10 +34,10 @@ func methodV03(t *testing.T, name string) *Method {
 	return &s.Methods[i]
 }
 
-// TestV03_Descriptor: both packages are in one program, and the service has all rpcs of
-// its descriptor, each of the right kind.
-func TestV03_Descriptor(t *testing.T) {
-	for _, s := range []*Service{V1(jsonV1()), V03(restV03())} {
+// TestServices_Descriptor: both packages are in one program, and each service has all
+// rpcs of its descriptor, each of the right kind.
+func TestServices_Descriptor(t *testing.T) {
+	for _, s := range Services(wire.New(wire.Options{})) {
 		file, err := protoregistry.GlobalFiles.FindFileByPath(s.File)
 		if err != nil {
 			t.Fatal(err)
@@ -59,7 +60,8 @@ func TestV03_Descriptor(t *testing.T) {
 	}
 }
 
-// asParts calls the content of messages what the package of messages calls it.
+// asParts is JSON as the messages have it: the content of a message is called parts, and
+// that of a file is the text of its base64.
 func asParts(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -68,6 +70,9 @@ func asParts(v any) any {
 			v["parts"] = content
 		}
 		for name, e := range v {
+			if text, ok := e.(string); ok && name == "fileWithBytes" {
+				e = base64.StdEncoding.EncodeToString([]byte(text))
+			}
 			v[name] = asParts(e)
 		}
 	case []any:
@@ -270,6 +275,22 @@ func TestV03_Decode_IsTheJSON(t *testing.T) {
 		}
 		if diff := cmp.Diff(a2a.AsError(wantErr), a2a.AsError(gotErr)); diff != "" {
 			t.Errorf("%s %.200s: refusal (-json +pb):\n%s", tc.method, params, diff)
+		}
+	}
+}
+
+// TestV03_Decode_FileBytes: the content of a file comes as it is or as its base64.
+func TestV03_Decode_FileBytes(t *testing.T) {
+	for sent, want := range map[string]string{
+		"\x00\xff\xfb": "AP/7", "AP/7": "AP/7", "": "", "words": "d29yZHM=", "d29yZHM=": "d29yZHM=",
+		"d29yZHM": "ZDI5eVpITQ==", "AP/7\n": "QVAvNwo=", "d29yZHN=": "ZDI5eVpITj0=", // not quite base64
+	} {
+		p, err := partV03("f", &v03.Part{Part: &v03.Part_File{File: &v03.FilePart{File: &v03.FilePart_FileWithBytes{FileWithBytes: []byte(sent)}}}}, wire.Limits{}.WithDefaults())
+		if err != nil || p.Kind != a2a.PartRaw || p.Raw != want {
+			t.Errorf("%q: got %q, %v, want %q", sent, p.Raw, err, want)
+		}
+		if got := partsV03([]a2a.Part{p})[0].GetFile().GetFileWithBytes(); string(got) != want {
+			t.Errorf("%q goes out as %q, want %q", sent, got, want)
 		}
 	}
 }
