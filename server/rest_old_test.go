@@ -53,7 +53,7 @@ func checkOldProto(t testing.TB, a servertest.Answer) {
 		t.Errorf("content type is %s", a.Header.Get("Content-Type"))
 	}
 	if a.Status != 200 {
-		checkError(t, a.Body)
+		checkError(t, a.Body, "type")
 		if code, _ := a.Get("code").(interface{ Int64() (int64, error) }); code == nil {
 			t.Errorf("error has no number: %s", a.Body)
 		}
@@ -108,6 +108,10 @@ func TestRestOld_Operations(t *testing.T) {
 	want(t, c.rest03("GET", "/tasks", ""), id, "tasks", 0, "id")
 	a = c.rest03("POST", "/message:send", message03p(`{"text":"@echo hi"}`, "", `{"blocking":true,"historyLength":0}`))
 	want(t, a, "@echo hi", "task", "history", 0, "content", 0, "text")
+	// Members have the names of their fields, too: message is request.
+	a = c.rest03("POST", "/message:send", `{"request":{"message_id":"m","role":"ROLE_USER","content":[{"text":"@echo hi"}]}}`)
+	want(t, a, "hi", "task", "artifacts", 0, "parts", 0, "text")
+	want(t, c.rest03("GET", "/tasks/none", ""), "TaskNotFoundError", "type")
 	// It is the task of every other dialect.
 	want(t, c.v03("tasks/get", params("id", id)), "completed", "result", "status", "state")
 

@@ -81,6 +81,9 @@ func (f *form) send(params []byte, lim Limits) (any, error) {
 	var h hints
 	message := false
 	err := r.params(params, func(name []byte) (err error) {
+		if f.oldProto && string(name) == "request" { // the field's own name, which ProtoJSON may have as well
+			name = []byte("message")
+		}
 		switch string(name) {
 		case "message":
 			if message = r.d.PeekKind() != 'n'; message {
