@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs real A2A clients against the server: builds it, starts it on a free
-# loopback port with an empty data directory and keys that sign its cards, runs every client (or those named
-# as arguments), stops it, and counts.
+# Runs real A2A clients against the server: builds it, starts it on free loopback ports
+# (HTTP and gRPC) with an empty data directory, keys that sign its cards and an extended
+# card, runs every client (or those named as arguments) over every transport that it has,
+# stops it, and counts. Checks are named CLIENT/TRANSPORT/SCENARIO.
 #
 #   interop/run.sh [CLIENT...]        js-1.3.0 js-0.3.14 py-1 py-0.3 fasta2a go
 #

@@ -108,11 +108,15 @@ def config(transport: str, **more: object) -> ClientConfig:
     )
 
 
-async def connect(token: str | None, transport: str, path: str = "", streaming: bool = False) -> Client:
+async def connect(
+    token: str | None, transport: str, path: str = "", streaming: bool = False, card: pb.AgentCard | None = None
+) -> Client:
+    """A client for the card under a path, or for the card that is given."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     http = httpx.AsyncClient(headers=headers, timeout=30, event_hooks={"response": [parse_strictly]})
     factory = ClientFactory(config(transport, httpx_client=http, streaming=streaming))
-    return await factory.create_from_url(BASE_URL + path, [Token(token)] if token and transport == "grpc" else [])
+    interceptors = [Token(token)] if token and transport == "grpc" else []
+    return factory.create(card, interceptors) if card else await factory.create_from_url(BASE_URL + path, interceptors)
 
 
 @dataclass
@@ -124,8 +128,8 @@ class Scene:
     bob: Client = None
     live: Client = None
 
-    async def connect(self, token: str | None, path: str = "", streaming: bool = False) -> Client:
-        return await connect(token, self.transport, path, streaming)
+    async def connect(self, token: str | None, path: str = "", **more: object) -> Client:
+        return await connect(token, self.transport, path, **more)
 
 
 def request(*parts: pb.Part, now: bool = False, skill: str = "", **message: object) -> pb.SendMessageRequest:
