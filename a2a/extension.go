@@ -20,6 +20,9 @@ const (
 	ExtEventSequence = ownExtensions + "event-sequence/v1"
 	// ExtSkillSchema: the card tells what data its skills take and give.
 	ExtSkillSchema = ownExtensions + "skill-schema/v1"
+	// ExtIdempotencyKey: the header Idempotency-Key is honoured. A message that is sent
+	// again under the same key gets the answer of the first one.
+	ExtIdempotencyKey = ownExtensions + "idempotency-key/v1"
 )
 
 // Extension is an extension of the protocol that an agent declares (A2A 1.0 §4.4.4).

@@ -65,7 +65,7 @@ func TestExtensions_Documented(t *testing.T) {
 			seen[uri] = true
 		}
 	}
-	for _, uri := range []string{a2a.ExtSkillSelection, a2a.ExtEventSequence, a2a.ExtSkillSchema} {
+	for _, uri := range []string{a2a.ExtSkillSelection, a2a.ExtEventSequence, a2a.ExtSkillSchema, a2a.ExtIdempotencyKey} {
 		if !seen[uri] {
 			t.Errorf("%s is not documented", uri)
 		}

@@ -23,7 +23,8 @@
 //     of members with one name that go out the last one counts.
 //
 // A task that came in as JSON keeps its bytes: only what is sent in this encoding is
-// rounded. Content of raw parts is bytes here and base64 there, without loss.
+// rounded. Content of raw parts is bytes here and base64 there, without loss; in 0.3 it is
+// the text of the base64 in both, as the SDKs have it.
 package pb
 
 import (

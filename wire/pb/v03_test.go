@@ -328,3 +328,44 @@ func TestV03_Decode_Refused(t *testing.T) {
 		t.Errorf("got %v, %v, want the task's one config", req, err)
 	}
 }
+
+func FuzzSendV03(f *testing.F) {
+	seed, err := proto.Marshal(&v03.SendMessageRequest{Request: &v03.Message{MessageId: "m", Role: v03.Role_ROLE_USER, Parts: []*v03.Part{
+		{Part: &v03.Part_Data{Data: &v03.DataPart{Data: &structpb.Struct{Fields: map[string]*structpb.Value{"value": structpb.NewNumberValue(1)}}}}},
+		{Part: &v03.Part_File{File: &v03.FilePart{File: &v03.FilePart_FileWithBytes{FileWithBytes: []byte("AP/7")}}}},
+	}}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(seed)
+	s := V03(restV03())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		q := new(v03.SendMessageRequest)
+		if proto.Unmarshal(data, q) != nil {
+			return
+		}
+		req, err := s.Methods[0].Decode(q, wire.Limits{})
+		if err != nil {
+			if a2a.AsError(err).Code != a2a.CodeInvalidParams {
+				t.Errorf("got %v, want invalid_params", err)
+			}
+			return
+		}
+		m := req.(*a2a.SendRequest).Message
+		for _, p := range m.Parts {
+			_, bad := base64.StdEncoding.DecodeString(p.Raw)
+			if p.Kind == a2a.PartData && !json.Valid(p.Data) || p.Metadata != nil && !json.Valid(p.Metadata) || bad != nil {
+				t.Errorf("part %+v is not JSON, or its content not base64", p)
+			}
+		}
+		// What was read once stays as it is.
+		sent := MessageV03(&m, "c", "t", "")
+		again, err := s.Methods[0].Decode(&v03.SendMessageRequest{Request: sent}, wire.Limits{})
+		if err != nil {
+			t.Fatalf("message does not come back: %v", err)
+		}
+		if d := cmp.Diff(m.Parts, again.(*a2a.SendRequest).Message.Parts); d != "" {
+			t.Errorf("not a fixed point (-once +twice):\n%s", d)
+		}
+	})
+}
