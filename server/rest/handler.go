@@ -2,8 +2,9 @@
 //
 // It is a table of routes. Package wire makes the params of a JSON-RPC method from
 // the body, the query and the path of a request, so that both bindings read and
-// write the same; package binding calls the engine. The path decides the version;
-// A2A-Version can only refuse it.
+// write the same; package binding calls the engine. The path decides the version, and
+// A2A-Version can only refuse it; but at the paths of 1.0 it may name 0.3, as the client
+// of the Go SDK does.
 package rest
 
 import (
@@ -98,13 +99,14 @@ func (h *Handler) route(r *http.Request) (route, *wire.Dialect) {
 		return route{}, h.b.Dialects.RestV1
 	}
 	rt := parse(path[h.depth:])
+	d, version := h.b.Dialects, binding.Version(r)
 	switch {
 	case rt.old:
-		return rt, h.b.Dialects.RestV03
-	case h.b.Dialects.Accepts(h.b.Dialects.RestGoV03, binding.Version(r)) == nil && binding.Version(r) != "":
-		return rt, h.b.Dialects.RestGoV03
+		return rt, d.RestV03
+	case version != "" && d.Accepts(d.RestGoV03, version) == nil:
+		return rt, d.RestGoV03
 	}
-	return rt, h.b.Dialects.RestV1
+	return rt, d.RestV1
 }
 
 // check says why a request is refused before it is read, or nil.
