@@ -22,8 +22,8 @@ var levels = []struct {
 	{"cmd", 5},
 	{"server", 4},
 	{"engine", 3}, {"agentcard", 3},
-	{"skills", 2},
-	{"wire", 1}, {"mappers", 1}, {"taskstore", 1}, {"configs", 1},
+	{"skills", 2}, {"client", 2},
+	{"wire", 1}, {"mappers", 1}, {"taskstore", 1}, {"configs", 1}, {"guard", 1},
 	{"a2a", 0},
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/skillyard/skillyard/agentcard"
 	"github.com/skillyard/skillyard/configs"
 	"github.com/skillyard/skillyard/engine"
+	"github.com/skillyard/skillyard/guard"
 	"github.com/skillyard/skillyard/server/access"
 	"github.com/skillyard/skillyard/server/push"
 	"github.com/skillyard/skillyard/skills"
@@ -111,7 +112,7 @@ func (a *App) buildPush(version string) (*engine.PushOptions, error) {
 	if !c.Enabled {
 		return nil, nil
 	}
-	guard, err := push.NewGuard(push.GuardOptions{
+	allowed, err := guard.New(guard.Options{
 		AllowPrivateNetworks: c.AllowPrivateNetworks, AllowHTTP: c.AllowHTTP || c.AllowPrivateNetworks,
 		AllowedHosts: c.AllowedHosts,
 	})
@@ -123,7 +124,7 @@ func (a *App) buildPush(version string) (*engine.PushOptions, error) {
 		secrets[i] = s.Reveal()
 	}
 	a.push, err = push.New(push.Options{
-		Store: a.store, Dialects: a.dialects, Guard: guard,
+		Store: a.store, Dialects: a.dialects, Guard: allowed,
 		Workers: c.Workers, PerHost: c.PerHost, Timeout: c.Timeout,
 		Attempts: c.Attempts, RetryFirst: c.RetryFirst, RetryMax: c.RetryMax,
 		Secrets: secrets, Version: version, Log: a.log.With().Str("component", "push").Logger(),
@@ -131,7 +132,7 @@ func (a *App) buildPush(version string) (*engine.PushOptions, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &engine.PushOptions{Store: a.store, Check: guard.Check, Max: c.MaxPerTask, Notify: a.push.Notify}, nil
+	return &engine.PushOptions{Store: a.store, Check: allowed.Check, Max: c.MaxPerTask, Notify: a.push.Notify}, nil
 }
 
 // BuildCard makes the cards of a set of skills. addr is the address the server

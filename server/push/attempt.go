@@ -18,6 +18,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/skillyard/skillyard/a2a"
+	"github.com/skillyard/skillyard/guard"
 )
 
 // kind is what came of an attempt.
@@ -40,9 +41,9 @@ type result struct {
 
 // attempt sends a delivery once.
 func (w *Worker) attempt(ctx context.Context, c *a2a.PushConfig, d *delivery) result {
-	if why := w.o.Guard.why(c.URL); why != "" {
+	if err := w.o.Guard.Check(c.URL); err != nil {
 		// The rules have changed since the registration.
-		return result{kind: gone, reason: "URL " + why}
+		return result{kind: gone, reason: "URL " + err.Error()}
 	}
 	limited, cancel := context.WithTimeout(ctx, w.o.Timeout)
 	defer cancel()
@@ -132,7 +133,7 @@ func reasonOf(err error) string {
 	var op *net.OpError
 	var dns *net.DNSError
 	switch {
-	case errors.Is(err, ErrForbidden) && errors.As(err, &op):
+	case errors.Is(err, guard.ErrForbidden) && errors.As(err, &op):
 		return op.Err.Error()
 	case errors.As(err, &dns):
 		return "name cannot be resolved"

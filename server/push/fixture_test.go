@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/skillyard/skillyard/a2a"
+	"github.com/skillyard/skillyard/guard"
 	"github.com/skillyard/skillyard/taskstore"
 	"github.com/skillyard/skillyard/taskstore/memory"
 	"github.com/skillyard/skillyard/wire"
@@ -122,3 +123,15 @@ func (w *work) letters() []taskstore.DeadPush {
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }
+
+func newGuard(t testing.TB, o guard.Options) *guard.Guard {
+	t.Helper()
+	g, err := guard.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// anyLoopback lets the tests' own receivers be called.
+var anyLoopback = guard.Options{AllowPrivateNetworks: true, AllowHTTP: true}

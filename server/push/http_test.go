@@ -17,6 +17,8 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/skillyard/skillyard/a2a"
+	"github.com/skillyard/skillyard/guard"
+	"github.com/skillyard/skillyard/guard/guardtest"
 	"github.com/skillyard/skillyard/taskstore"
 	"github.com/skillyard/skillyard/wire"
 )
@@ -191,7 +193,7 @@ func TestWorker_RefusesAddress(t *testing.T) {
 	k.emit(status(a2a.StateCompleted))
 	attempts(t, store, func(o *Options) {
 		o.Attempts = 2
-		o.Guard = newGuard(t, GuardOptions{AllowHTTP: true, Resolver: resolver(t, "127.0.0.1")})
+		o.Guard = newGuard(t, guard.Options{AllowHTTP: true, Resolver: guardtest.Resolver(t, "127.0.0.1")})
 	})
 	eventually(t, k, func(taskstore.PushJob) bool { return len(k.letters()) == 1 })
 	if l := k.letters(); !strings.Contains(l[0].Reason, "not allowed") || l[0].Attempts != 2 {

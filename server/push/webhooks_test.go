@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
+	"github.com/skillyard/skillyard/guard"
 	"github.com/skillyard/skillyard/wire"
 )
 
@@ -105,7 +106,7 @@ func (h *webhooks) all() []call {
 // start makes a worker of the store that calls the webhooks.
 func start(t *testing.T, store Store, h *webhooks, change ...func(*Options)) *Worker {
 	t.Helper()
-	o := Options{Store: store, Dialects: wire.New(wire.Options{}), Guard: newGuard(t, GuardOptions{}), Log: zerolog.New(t.Output())}
+	o := Options{Store: store, Dialects: wire.New(wire.Options{}), Guard: newGuard(t, guard.Options{}), Log: zerolog.New(t.Output())}
 	for _, f := range change {
 		f(&o)
 	}

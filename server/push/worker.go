@@ -7,7 +7,7 @@
 // process that ends between two steps delivers late, and perhaps twice under the
 // same id, but never not at all.
 //
-// A Guard decides what may be called at all, and makes the one HTTP client for
+// A guard.Guard decides what may be called at all, and makes the one HTTP client for
 // addresses that clients gave.
 //
 // What it refuses: addresses of private networks (unless allowed), redirects,
@@ -28,6 +28,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/skillyard/skillyard/a2a"
+	"github.com/skillyard/skillyard/guard"
 	"github.com/skillyard/skillyard/taskstore"
 	"github.com/skillyard/skillyard/wire"
 )
@@ -47,7 +48,7 @@ type Options struct {
 	// Dialects shape the deliveries. Required.
 	Dialects *wire.Dialects
 	// Guard makes the HTTP client. Required.
-	Guard *Guard
+	Guard *guard.Guard
 	// Workers is how many deliveries are under way at once, default 64, and PerHost
 	// how many of them to one host, default 8.
 	Workers, PerHost int

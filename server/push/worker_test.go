@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/skillyard/skillyard/a2a"
+	"github.com/skillyard/skillyard/guard"
 	"github.com/skillyard/skillyard/taskstore"
 	"github.com/skillyard/skillyard/wire"
 )
@@ -250,7 +251,7 @@ func testExhausted(t *testing.T, store testStore) {
 }
 
 func TestNew_Refuses(t *testing.T) {
-	good := Options{Store: openMemory(t), Dialects: wire.New(wire.Options{}), Guard: newGuard(t, GuardOptions{})}
+	good := Options{Store: openMemory(t), Dialects: wire.New(wire.Options{}), Guard: newGuard(t, guard.Options{})}
 	for name, change := range map[string]func(*Options){
 		"no_store": func(o *Options) { o.Store = nil }, "no_guard": func(o *Options) { o.Guard = nil }, "no_dialects": func(o *Options) { o.Dialects = nil },
 		"negative": func(o *Options) { o.Timeout = -1 }, "negative_workers": func(o *Options) { o.Workers = -1 },

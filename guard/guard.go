@@ -1,4 +1,6 @@
-package push
+// Package guard decides which addresses may be called that others named: the webhooks of
+// clients, and what the agent cards of strangers point to.
+package guard
 
 import (
 	"context"
@@ -17,17 +19,17 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// ErrForbidden: the address is none that webhooks may have.
-var ErrForbidden = errors.New("address is not allowed for webhooks")
+// ErrForbidden: the address is none that may be called.
+var ErrForbidden = errors.New("address is not allowed")
 
-// GuardOptions say what webhooks may be called. The zero value is the strictest:
+// Options say what may be called. The zero value is the strictest:
 // https to public addresses of any host.
-type GuardOptions struct {
-	// AllowPrivateNetworks lets webhooks be on loopback, private, shared and unique
+type Options struct {
+	// AllowPrivateNetworks lets URLs be on loopback, private, shared and unique
 	// local addresses. Link-local ones and those where clouds keep credentials stay
 	// forbidden.
 	AllowPrivateNetworks bool
-	// AllowHTTP lets webhooks be called without TLS.
+	// AllowHTTP lets URLs be called without TLS.
 	AllowHTTP bool
 	// AllowedHosts, if there are any, are the only hosts: "hooks.example.com",
 	// "*.example.com" for every host below example.com, or either with a port. It
@@ -37,13 +39,13 @@ type GuardOptions struct {
 	Resolver *net.Resolver
 }
 
-// Guard decides which URLs that clients gave may be called. A name can stand for
+// Guard decides which URLs that others gave may be called. A name can stand for
 // another address at every look-up, so what counts is the address that is dialed:
 // Check at registration only saves the client a late surprise.
 //
 // It is immutable and safe for concurrent use.
 type Guard struct {
-	o     GuardOptions
+	o     Options
 	hosts []string // in lower case
 	safe  *ssrf.Guardian
 }
@@ -65,9 +67,9 @@ var (
 	teredo    = netip.MustParsePrefix("2001::/32")
 )
 
-// NewGuard makes a Guard. It returns an error for an allowed host that could never
+// New makes a Guard. It returns an error for an allowed host that could never
 // match.
-func NewGuard(o GuardOptions) (*Guard, error) {
+func New(o Options) (*Guard, error) {
 	g := &Guard{o: o}
 	for _, h := range o.AllowedHosts {
 		name := strings.ToLower(strings.TrimPrefix(h, "*."))
@@ -77,7 +79,7 @@ func NewGuard(o GuardOptions) (*Guard, error) {
 		g.hosts = append(g.hosts, strings.ToLower(h))
 	}
 	opts := []ssrf.Option{ssrf.WithAnyPort()}
-	// NAT64 is how a host without IPv4 reaches webhooks that have nothing else. The
+	// NAT64 is how a host without IPv4 reaches those that have nothing else. The
 	// address within is checked by itself.
 	v6 := []netip.Prefix{ssrf.IPv6NAT64Prefix}
 	if o.AllowPrivateNetworks {
@@ -88,8 +90,8 @@ func NewGuard(o GuardOptions) (*Guard, error) {
 	return g, nil
 }
 
-// Check returns an error for a URL that may not be a webhook; its text says to the
-// client what the URL must be. Names are not looked up: a URL that passes may still
+// Check returns an error for a URL that may not be called; its text says to whoever
+// gave it what the URL must be. Names are not looked up: a URL that passes may still
 // be refused when it is called.
 func (g *Guard) Check(raw string) error {
 	if why := g.why(raw); why != "" {
@@ -176,7 +178,6 @@ const (
 // proxy (which would hide the address) and follows no redirects (which are answers
 // like any other). It keeps at most perHost idle connections to one host.
 func (g *Guard) Client(perHost int) *http.Client {
-	d := &net.Dialer{Timeout: dialTimeout, Resolver: g.o.Resolver, ControlContext: g.control}
 	// One connection carries one delivery: over HTTP/2 a connection that hangs
 	// would hold up all of a host's.
 	protocols := new(http.Protocols)
@@ -184,7 +185,7 @@ func (g *Guard) Client(perHost int) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
 			Proxy:                  nil,
-			DialContext:            d.DialContext,
+			DialContext:            g.Dialer(dialTimeout).DialContext,
 			Protocols:              protocols,
 			TLSHandshakeTimeout:    dialTimeout,
 			MaxIdleConns:           maxIdle,
@@ -195,6 +196,12 @@ func (g *Guard) Client(perHost int) *http.Client {
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
+}
+
+// Dialer returns a dialer of allowed addresses only. It must not be used with a proxy,
+// which would hide the address.
+func (g *Guard) Dialer(timeout time.Duration) *net.Dialer {
+	return &net.Dialer{Timeout: timeout, Resolver: g.o.Resolver, ControlContext: g.control}
 }
 
 // control is called with every address about to be dialed.

@@ -1,23 +1,22 @@
-package push
+package guard
 
 import (
-	"context"
 	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 
-	"golang.org/x/net/dns/dnsmessage"
+	"github.com/skillyard/skillyard/guard/guardtest"
 )
 
-func newGuard(t testing.TB, o GuardOptions) *Guard {
+func newGuard(t testing.TB, o Options) *Guard {
 	t.Helper()
-	g, err := NewGuard(o)
+	g, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +24,7 @@ func newGuard(t testing.TB, o GuardOptions) *Guard {
 }
 
 // anyLoopback lets the tests' own receivers be called.
-var anyLoopback = GuardOptions{AllowPrivateNetworks: true, AllowHTTP: true}
+var anyLoopback = Options{AllowPrivateNetworks: true, AllowHTTP: true}
 
 // privateHosts are hosts that no webhook may have by default (B-127 and more).
 var privateHosts = []string{
@@ -39,9 +38,9 @@ var privateHosts = []string{
 }
 
 func TestGuard_Check(t *testing.T) {
-	strict := newGuard(t, GuardOptions{})
+	strict := newGuard(t, Options{})
 	open := newGuard(t, anyLoopback)
-	only := newGuard(t, GuardOptions{AllowedHosts: []string{"Hooks.example.com", "*.example.net", "odd.example.org:8443", "*.ports.example.org:9000"}})
+	only := newGuard(t, Options{AllowedHosts: []string{"Hooks.example.com", "*.example.net", "odd.example.org:8443", "*.ports.example.org:9000"}})
 	for _, tc := range []struct {
 		name string
 		g    *Guard
@@ -78,58 +77,12 @@ func TestGuard_Check(t *testing.T) {
 	}
 }
 
-func TestNewGuard_RefusesHosts(t *testing.T) {
+func TestNew_RefusesHosts(t *testing.T) {
 	for _, h := range []string{"", "*.", "*", "https://h", "h/x", "u@h", "a b", "*.*.example.com", ".example.com", "h:x"} {
-		if _, err := NewGuard(GuardOptions{AllowedHosts: []string{h}}); err == nil {
+		if _, err := New(Options{AllowedHosts: []string{h}}); err == nil {
 			t.Errorf("allowed host %q: got no error", h)
 		}
 	}
-}
-
-// resolver returns a resolver that answers every question for a name with the
-// next of the addresses, starting over at the end.
-func resolver(t *testing.T, addrs ...string) *net.Resolver {
-	t.Helper()
-	var asked atomic.Int64
-	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
-		client, server := net.Pipe()
-		go func() {
-			defer server.Close()
-			// A stream transport puts the length before the message.
-			head := make([]byte, 2)
-			if _, err := server.Read(head); err != nil {
-				return
-			}
-			query := make([]byte, int(head[0])<<8|int(head[1]))
-			if _, err := server.Read(query); err != nil {
-				return
-			}
-			var p dnsmessage.Parser
-			h, err := p.Start(query)
-			if err != nil {
-				return
-			}
-			q, err := p.Question()
-			if err != nil {
-				return
-			}
-			b := dnsmessage.NewBuilder([]byte{0, 0}, dnsmessage.Header{ID: h.ID, Response: true, RecursionAvailable: true})
-			_ = b.StartQuestions()
-			_ = b.Question(q)
-			_ = b.StartAnswers()
-			if q.Type == dnsmessage.TypeA {
-				ip := netip.MustParseAddr(addrs[int(asked.Add(1)-1)%len(addrs)])
-				_ = b.AResource(dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class, TTL: 0}, dnsmessage.AResource{A: ip.As4()})
-			}
-			answer, err := b.Finish()
-			if err != nil {
-				return
-			}
-			answer[0], answer[1] = byte((len(answer)-2)>>8), byte(len(answer)-2)
-			_, _ = server.Write(answer)
-		}()
-		return client, nil
-	}}
 }
 
 // TestGuard_Rebinding calls a name that passes the check and then stands for
@@ -139,8 +92,8 @@ func TestGuard_Rebinding(t *testing.T) {
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
 	defer receiver.Close()
 	port := receiver.Listener.Addr().(*net.TCPAddr).Port
-	target := (&url.URL{Scheme: "http", Host: net.JoinHostPort("hooks.example.com", itoa(port)), Path: "/"}).String()
-	call := func(o GuardOptions) error {
+	target := (&url.URL{Scheme: "http", Host: net.JoinHostPort("hooks.example.com", strconv.Itoa(port)), Path: "/"}).String()
+	call := func(o Options) error {
 		g := newGuard(t, o)
 		if err := g.Check(target); err != nil {
 			t.Fatalf("the name itself is refused: %v", err)
@@ -153,25 +106,25 @@ func TestGuard_Rebinding(t *testing.T) {
 		}
 		return err
 	}
-	if err := call(GuardOptions{AllowHTTP: true, Resolver: resolver(t, "127.0.0.1")}); !errors.Is(err, ErrForbidden) || hits.Load() != 0 {
+	if err := call(Options{AllowHTTP: true, Resolver: guardtest.Resolver(t, "127.0.0.1")}); !errors.Is(err, ErrForbidden) || hits.Load() != 0 {
 		t.Errorf("got %v and %d calls, want ErrForbidden and none", err, hits.Load())
 	}
 	// The same call arrives where it is allowed to.
-	if err := call(GuardOptions{AllowHTTP: true, AllowPrivateNetworks: true, Resolver: resolver(t, "127.0.0.1")}); err != nil || hits.Load() != 1 {
+	if err := call(Options{AllowHTTP: true, AllowPrivateNetworks: true, Resolver: guardtest.Resolver(t, "127.0.0.1")}); err != nil || hits.Load() != 1 {
 		t.Errorf("got %v and %d calls, want one call", err, hits.Load())
 	}
 	// An allowed host is no way around.
-	if err := call(GuardOptions{AllowHTTP: true, AllowedHosts: []string{"hooks.example.com"}, Resolver: resolver(t, "127.0.0.1")}); !errors.Is(err, ErrForbidden) {
+	if err := call(Options{AllowHTTP: true, AllowedHosts: []string{"hooks.example.com"}, Resolver: guardtest.Resolver(t, "127.0.0.1")}); !errors.Is(err, ErrForbidden) {
 		t.Errorf("got %v, want ErrForbidden", err)
 	}
-	if err := call(GuardOptions{AllowHTTP: true, AllowPrivateNetworks: true, Resolver: resolver(t, "169.254.169.254")}); !errors.Is(err, ErrForbidden) {
+	if err := call(Options{AllowHTTP: true, AllowPrivateNetworks: true, Resolver: guardtest.Resolver(t, "169.254.169.254")}); !errors.Is(err, ErrForbidden) {
 		t.Errorf("got %v, want ErrForbidden", err)
 	}
 }
 
 func TestGuard_Client_IgnoresProxies(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
-	if newGuard(t, GuardOptions{}).Client(1).Transport.(*http.Transport).Proxy != nil {
+	if newGuard(t, Options{}).Client(1).Transport.(*http.Transport).Proxy != nil {
 		t.Error("the client takes a proxy from the environment")
 	}
 }
@@ -183,7 +136,7 @@ func FuzzGuard_Check(f *testing.F) {
 	for _, s := range []string{"https://hooks.example.com:8443/x?y=z", "https://8.8.8.8", "https://u:p@h", "http://h", "https://[64:ff9b::808:808]", "https://a\r\nb"} {
 		f.Add(s)
 	}
-	g := newGuard(f, GuardOptions{})
+	g := newGuard(f, Options{})
 	f.Fuzz(func(t *testing.T, raw string) {
 		if g.Check(raw) != nil {
 			return
