@@ -14,6 +14,9 @@ const (
 	// ExtEventSequence: tasks and events say their number in the task's log, in their
 	// metadata under this URI (see View.Sequence).
 	ExtEventSequence = "https://github.com/skillyard/skillyard/ext/event-sequence/v1"
+	// ExtIdempotencyKey says that the header Idempotency-Key is honoured: a message that is
+	// sent again under the same key gets the answer of the first one.
+	ExtIdempotencyKey = "https://github.com/skillyard/skillyard/ext/idempotency-key/v1"
 )
 
 // Extension is an extension of the protocol that an agent declares (A2A 1.0 §4.4.4).

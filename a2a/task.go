@@ -30,6 +30,11 @@ const (
 	StateRejected      State = "rejected"
 )
 
+// StateUnknown is what a client has for the state of a remote agent's task if the agent
+// names one that the protocol does not have, or none. No task of this server is in it, and
+// it is not terminal: who waits asks again, but not for ever.
+const StateUnknown State = "unknown"
+
 // states is in the order of the protocol's enum.
 var states = [...]State{
 	StateSubmitted, StateWorking, StateCompleted, StateFailed,

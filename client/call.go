@@ -1,0 +1,256 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/skillyard/skillyard/a2a"
+)
+
+// operate does an operation that is no stream: request, tries, answer, result.
+func (c *Client) operate(ctx context.Context, op a2a.Op, arg any, once bool) (json.RawMessage, *form, error) {
+	i, f, err := c.using(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	k, err := f.call(op, arg, &i)
+	if err != nil {
+		return nil, nil, err
+	}
+	k.once = once
+	var result json.RawMessage
+	err = c.tries(ctx, k, &i, func(x *exchange, resp *http.Response) error {
+		body, err := readAll(x, resp, c.o.Limits.Answer)
+		if err != nil {
+			return err
+		}
+		result, err = f.result(k, x, resp, body)
+		return err
+	})
+	return result, f, err
+}
+
+// decoded finishes an operation: what is no result of it is an error that says so.
+func decoded[T any](c *Client, op a2a.Op, raw json.RawMessage, err error, decode func([]byte) (T, error)) (T, error) {
+	var zero T
+	if err != nil {
+		return zero, err
+	}
+	v, err := decode(raw)
+	if err != nil {
+		return zero, &Error{Kind: KindInvalid, Op: op, URL: c.place(), Sent: true, Message: "the answer is not what the operation answers: " + err.Error(), Body: excerpt(raw)}
+	}
+	return v, nil
+}
+
+// tries sends a call until it is answered well, may not be repeated, or Retry is used
+// up. read is called with each answer.
+func (c *Client) tries(ctx context.Context, k *call, i *Interface, read func(*exchange, *http.Response) error) error {
+	for try := 0; ; try++ {
+		err := c.try(ctx, k, i, read)
+		if err == nil {
+			return nil
+		}
+		e, ok := err.(*Error)
+		if !ok || k.once || !c.again(k, i, e, try) {
+			return err
+		}
+		pause := max(c.o.Retry.pause(try), e.RetryAfter)
+		c.notice(k.op, "trying again in "+pause.Round(100*time.Millisecond).String(), err)
+		if !sleep(ctx, pause) {
+			return err
+		}
+	}
+}
+
+// again decides whether a failed call is repeated: what has not reached the agent or was
+// turned away for now always, what may have been done only if that does no harm.
+func (c *Client) again(k *call, i *Interface, e *Error, try int) bool {
+	harmless := k.safe || k.key != "" && i.Idempotent
+	switch {
+	case try >= c.o.Retry.Max || e.lasting || e.RetryAfter > c.o.Retry.Most:
+		return false
+	case e.Kind == KindUnreachable:
+		return true
+	case e.Kind == KindBusy:
+		return e.RetryAfter > 0 || harmless
+	case e.Kind == KindBroken, e.Kind == KindTimeout && e.Err == nil: // not the caller's own limit
+		return harmless || !e.Sent
+	}
+	return false
+}
+
+// pause is how long to wait after a failed try: between half and all of a time that
+// doubles.
+func (r *Retry) pause(try int) time.Duration {
+	d := r.First << min(try, 20)
+	if d <= 0 || d > r.Most {
+		d = r.Most
+	}
+	return d/2 + rand.N(d/2+1)
+}
+
+// sleep waits and reports whether the context let it.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// try sends a call once, and once more where a redirect within the origin asks for that.
+func (c *Client) try(ctx context.Context, k *call, i *Interface, read func(*exchange, *http.Response) error) error {
+	x, err := c.exchange(k, i)
+	if err != nil {
+		return err
+	}
+	for hop := 0; ; hop++ {
+		resp, err := c.do(ctx, x)
+		if err != nil {
+			return err
+		}
+		to := redirect(x.url, resp)
+		if to == nil {
+			err = read(x, resp)
+			_ = resp.Body.Close()
+			return err
+		}
+		_ = resp.Body.Close()
+		keeps := resp.StatusCode == http.StatusTemporaryRedirect || resp.StatusCode == http.StatusPermanentRedirect
+		if hop > 0 || origin(to) != origin(x.url) || !keeps && x.method != http.MethodGet {
+			return &Error{
+				Kind: KindForbidden, Op: k.op, URL: shown(x.url), Status: resp.StatusCode,
+				Message: "the agent points to " + shown(to) + ", which this client does not follow",
+				Hint:    "if that is the agent's place now, name it yourself",
+			}
+		}
+		x.url = to
+	}
+}
+
+// redirect returns where an answer points to, nil if it does not.
+func redirect(from *url.URL, resp *http.Response) *url.URL {
+	switch resp.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	default:
+		return nil
+	}
+	to, err := from.Parse(resp.Header.Get("Location"))
+	if err != nil || resp.Header.Get("Location") == "" {
+		return nil
+	}
+	return to
+}
+
+// exchange puts a call into the form of a request.
+func (c *Client) exchange(k *call, i *Interface) (*exchange, error) {
+	u, err := target(i, k)
+	if err != nil {
+		return nil, err
+	}
+	f := forms[i.Dialect]
+	h := http.Header{"User-Agent": {c.o.UserAgent}, "Accept": {f.accept}}
+	if k.stream {
+		h.Set("Accept", "text/event-stream, "+f.accept)
+		h.Set("Cache-Control", "no-store")
+	}
+	if k.body != nil {
+		h.Set("Content-Type", "application/json")
+	}
+	if f.version != "" {
+		h.Set("A2A-Version", f.version)
+	}
+	if len(c.o.Extensions) > 0 {
+		name := "A2A-Extensions"
+		if f.version != "1.0" {
+			name = "X-A2A-Extensions"
+		}
+		h.Set(name, strings.Join(c.o.Extensions, ", "))
+	}
+	if k.after != "" {
+		h.Set("Last-Event-ID", k.after)
+	}
+	if k.key != "" {
+		// In lower case the transport takes it for no promise that the agent honours it,
+		// and leaves it to us whether the request is repeated.
+		h["idempotency-key"] = []string{k.key}
+	}
+	x := &exchange{op: k.op, method: k.method, url: u, header: h, body: k.body}
+	if !k.stream && !k.patient {
+		x.limit = c.o.Timeouts.Answer
+	}
+	return x, nil
+}
+
+// decodeWith returns a decoder that also undoes what the older ProtoJSON does.
+func decodeTaskOf(f *form) func([]byte) (*a2a.Task, error) {
+	return func(b []byte) (*a2a.Task, error) {
+		t, err := decodeTask(b)
+		if err == nil && f.oldProto {
+			unwrapTask(t)
+		}
+		return t, err
+	}
+}
+
+func unwrapTask(t *a2a.Task) {
+	if t == nil {
+		return
+	}
+	if t.Status.Message != nil {
+		unwrapOldData(t.Status.Message.Parts)
+	}
+	for i := range t.History {
+		unwrapOldData(t.History[i].Parts)
+	}
+	for i := range t.Artifacts {
+		unwrapOldData(t.Artifacts[i].Parts)
+	}
+}
+
+func (f *form) event(b []byte) (Event, error) {
+	ev, err := decodeEvent(b)
+	if err != nil || !f.oldProto {
+		return ev, err
+	}
+	unwrapTask(ev.Task)
+	if ev.Message != nil {
+		unwrapOldData(ev.Message.Parts)
+	}
+	if ev.Status != nil && ev.Status.Message != nil {
+		unwrapOldData(ev.Status.Message.Parts)
+	}
+	if ev.Artifact != nil {
+		unwrapOldData(ev.Artifact.Artifact.Parts)
+	}
+	return ev, nil
+}
+
+// notFoundEMM is how EMM says that it does not know a task.
+func notFoundEMM(raw json.RawMessage) bool {
+	return bytes.Contains(raw, []byte(`"not_found"`)) && func() bool {
+		var v struct {
+			Status loose `json:"status"`
+			Task   struct {
+				Status loose `json:"status"`
+			} `json:"task"`
+		}
+		return json.Unmarshal(raw, &v) == nil && (v.Status == "not_found" || v.Task.Status == "not_found")
+	}()
+}
+
+func (c *Client) notice(op a2a.Op, text string, err error) {
+	if c.o.OnNotice != nil {
+		c.o.OnNotice(Notice{Op: op, Text: text, Err: err})
+	}
+}
