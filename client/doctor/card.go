@@ -47,6 +47,9 @@ type offer struct {
 }
 
 func (o *offer) String() string {
+	if o.version == emm {
+		return emm
+	}
 	name := map[string]string{rpc: "JSON-RPC", rest: "HTTP+JSON"}[o.binding]
 	return name + " " + o.version
 }

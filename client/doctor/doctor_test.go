@@ -121,7 +121,7 @@ func TestDoctor_Fine(t *testing.T) {
 			if n := len(of(r, "interfaces")); n != 4 {
 				t.Errorf("got %d interfaces, want 4", n)
 			}
-			if f := of(r, "dialects"); !strings.Contains(f[0].Text, "also speaks JSON-RPC EMM") {
+			if f := of(r, "dialects"); !strings.Contains(f[0].Text, "also speaks EMM") {
 				t.Errorf("dialects: got %+v, want EMM among them", f)
 			}
 		})
