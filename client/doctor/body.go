@@ -23,8 +23,16 @@ func (spaces) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// checkBody sends a harmless call in bodies of more and more spaces.
+// checkBody sends a harmless call in bodies of more and more spaces, which has to get
+// the answer that it gets in a small one.
 func (e *exam) checkBody(ctx context.Context) []Finding {
+	usual, small, err := e.try(ctx, e.main.binding, e.main.version, e.main.reach, caller)
+	switch {
+	case err != nil:
+		return skip("the endpoint does not answer; see interfaces")
+	case usual == replyMoved || usual == replyLogin || usual == replyForeign || usual == replyBusy:
+		return skip("the endpoint answers %s; see interfaces and auth", small.words())
+	}
 	var through int64
 	for _, size := range []int64{smallBody, e.o.pace.large} {
 		severity := Fail
@@ -32,26 +40,30 @@ func (e *exam) checkBody(ctx context.Context) []Finding {
 			severity = Warn
 		}
 		a, err := e.do(ctx, e.padded(size))
+		var f Finding
 		switch {
 		case err != nil && ctx.Err() == nil && isTimeout(err):
 			return append(e.passed(through), found(Skipped, "a body of %s did not get through in time; the line may be slow", mega(size)))
 		case err != nil:
 			// Some close the connection on a body that they will not take.
-			f := found(severity, "the connection breaks off on a body of %s: %s", mega(size), excerpt(plainCause(err)))
-			f.Fixes = fixBody()
-			return append(e.passed(through), f)
-		case a.status != http.StatusRequestEntityTooLarge:
-			through = size
-		case serverRefusal(a):
-			if size == smallBody {
-				return poor("the server itself takes no body of %s: %s", mega(size), excerpt(limitOf(a)))
-			}
+			f = found(severity, "the connection breaks off on a body of %s: %s", mega(size), excerpt(plainCause(err)))
+		case a.status == http.StatusRequestEntityTooLarge && !serverRefusal(a):
+			f = found(severity, "the proxy refuses a body of %s with %s, which no client of the protocol understands", mega(size), a.words())
+		case a.status == http.StatusRequestEntityTooLarge && size == smallBody:
+			return poor("the server itself takes no body of %s: %s", mega(size), excerpt(limitOf(a)))
+		case a.status == http.StatusRequestEntityTooLarge:
 			return good("up to %s and more pass; the server itself refuses %s, in JSON: %s", mega(through), mega(size), excerpt(limitOf(a)))
+		case a.kind(e.main.binding) == replyBusy:
+			return append(e.passed(through), found(Skipped, "the server is busy (HTTP %d)", a.status))
+		case a.kind(e.main.binding) != usual:
+			f = found(severity, "a call that is answered in a small body gets %s in one of %s", a.words(), mega(size))
+			f.Hint = "see the proxy's log: it may limit bodies, or have no place to put them"
 		default:
-			f := found(severity, "the proxy refuses a body of %s with %s, which no client of the protocol understands", mega(size), a.words())
-			f.Fixes = fixBody()
-			return append(e.passed(through), f)
+			through = size
+			continue
 		}
+		f.Fixes = fixBody()
+		return append(e.passed(through), f)
 	}
 	return e.passed(through)
 }

@@ -386,6 +386,21 @@ func TestDoctor_Faults(t *testing.T) {
 			want: map[string]string{"body": "fail the connection breaks off on a body of 1 MiB"},
 		},
 		{
+			name: "large bodies break the proxy",
+			front: front{wrap: instead(func(r *http.Request) bool { return r.ContentLength > 1<<20 },
+				func(w http.ResponseWriter, _ *http.Request) { html(w, 500) })},
+			want: map[string]string{"body": "fail gets HTTP 500 with a page of HTML in one of 1 MiB"},
+		},
+		{
+			name: "large bodies are cut off",
+			front: front{forward: func(r *http.Request) {
+				if r.ContentLength > 1<<20 {
+					r.Body, r.ContentLength = io.NopCloser(io.LimitReader(r.Body, 20)), 20
+				}
+			}},
+			want: map[string]string{"body": "fail a call that is answered in a small body gets HTTP 200: {\"jsonrpc\""},
+		},
+		{
 			name: "streams are held back",
 			front: front{wrap: func(next http.Handler) http.Handler {
 				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { held(next, w, r, nil) })

@@ -154,15 +154,20 @@ func fixBody() []Fix {
 
 // fixSlash has both forms of a path passed on. at is the path that is redirected.
 func fixSlash(at string) []Fix {
-	other := strings.TrimSuffix(at, "/")
+	bare := strings.TrimSuffix(at, "/")
+	other := bare
 	if other == at {
 		other += "/"
 	}
 	name := "slash-" + path.Base(at)
 	return []Fix{
-		{"nginx", "beside the location that passes to the server", []string{
-			"location = " + at + " {",
-			"    proxy_pass http://SKILLYARD" + other + ";   # and the other lines of that location",
+		// Without the first of the two nginx redirects to the second by itself.
+		{"nginx", "beside the location that passes to the server, whose other lines they need as well", []string{
+			"location = " + bare + " {",
+			"    proxy_pass http://SKILLYARD" + other + ";",
+			"}",
+			"location = " + bare + "/ {",
+			"    proxy_pass http://SKILLYARD" + other + ";",
 			"}",
 		}},
 		{"caddy", inSite, []string{"rewrite " + at + " " + other}},
