@@ -6,12 +6,25 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 )
 
 const module = "github.com/skillyard/skillyard/"
+
+// homes are the packages that may import some modules. That a protocol is spelled in
+// Protocol Buffers, or carried by gRPC, is nobody else's business.
+var homes = map[string][]string{
+	"github.com/a2aproject/a2a-go": {"wire/pb"},
+	"google.golang.org/protobuf":   {"wire/pb", "server/grpcapi"},
+	"google.golang.org/grpc":       {"server/grpcapi", "server"},
+	module + "wire/pb":             {"server/grpcapi", "server"},
+}
+
+// shared are what bindings share. Of each other they know nothing.
+var shared = []string{"server/access", "server/binding", "server/stream"}
 
 // levels are the floors of the house, longest prefix first. A package imports only
 // packages of its own level or below.
@@ -29,7 +42,7 @@ var levels = []struct {
 
 func level(pkg string) (int, bool) {
 	for _, l := range levels {
-		if pkg == l.prefix || strings.HasPrefix(pkg, l.prefix+"/") {
+		if within(pkg, l.prefix) {
 			return l.level, true
 		}
 	}
@@ -72,6 +85,11 @@ func visit(t *testing.T, f func(path, pkg string, file *ast.File, set *token.Fil
 	}
 }
 
+// within reports whether a path is a prefix's or below it.
+func within(path, prefix string) bool {
+	return path == prefix || strings.HasPrefix(path, prefix+"/")
+}
+
 func imports(file *ast.File) []string {
 	var paths []string
 	for _, i := range file.Imports {
@@ -89,6 +107,14 @@ func TestHouse_layers(t *testing.T) {
 		test := strings.HasSuffix(path, "_test.go") || strings.HasSuffix(pkg, "test")
 		own, _ := level(pkg)
 		for _, p := range imports(file) {
+			for prefix, pkgs := range homes {
+				if within(p, prefix) && pkg != strings.TrimPrefix(prefix, module) && !slices.Contains(pkgs, pkg) && !test {
+					t.Errorf("%s: only %v import %s", path, pkgs, prefix)
+				}
+			}
+			if p == "net/http" && (own < 2 || within(pkg, "engine")) && !test {
+				t.Errorf("%s: the wire and the engine know no HTTP", path)
+			}
 			dep, ours := strings.CutPrefix(p, module)
 			if !ours {
 				if pkg == "a2a" && !test && strings.Contains(strings.Split(p, "/")[0], ".") {
@@ -108,7 +134,7 @@ func TestHouse_layers(t *testing.T) {
 			if dep == "configs" && own < 4 && pkg != "configs" && !test {
 				t.Errorf("%s: only server and cmd import configs", path)
 			}
-			if strings.HasPrefix(pkg, "server/") && pkg != "server/servertest" && strings.HasPrefix(dep, "server/") && dep != "server/access" && dep != "server/stream" && dep != "server/binding" && !test {
+			if strings.HasPrefix(pkg, "server/") && strings.HasPrefix(dep, "server/") && !slices.Contains(shared, dep) && !test {
 				t.Errorf("%s: bindings do not import each other", path)
 			}
 		}

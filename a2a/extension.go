@@ -6,17 +6,23 @@ import (
 	"strings"
 )
 
+// ownExtensions is what the URIs of this server's own extensions begin with; a name and
+// a version follow.
+const ownExtensions = "https://github.com/skillyard/skillyard/ext/"
+
 // The extensions of this server's own; docs/extensions.md describes them.
 const (
 	// ExtSkillSelection: the client names the skill by "skillId" in the metadata of its
 	// request or message.
-	ExtSkillSelection = "https://github.com/skillyard/skillyard/ext/skill-selection/v1"
+	ExtSkillSelection = ownExtensions + "skill-selection/v1"
 	// ExtEventSequence: tasks and events say their number in the task's log, in their
 	// metadata under this URI (see View.Sequence).
-	ExtEventSequence = "https://github.com/skillyard/skillyard/ext/event-sequence/v1"
-	// ExtIdempotencyKey says that the header Idempotency-Key is honoured: a message that is
-	// sent again under the same key gets the answer of the first one.
-	ExtIdempotencyKey = "https://github.com/skillyard/skillyard/ext/idempotency-key/v1"
+	ExtEventSequence = ownExtensions + "event-sequence/v1"
+	// ExtSkillSchema: the card tells what data its skills take and give.
+	ExtSkillSchema = ownExtensions + "skill-schema/v1"
+	// ExtIdempotencyKey: the header Idempotency-Key is honoured. A message that is sent
+	// again under the same key gets the answer of the first one.
+	ExtIdempotencyKey = ownExtensions + "idempotency-key/v1"
 )
 
 // Extension is an extension of the protocol that an agent declares (A2A 1.0 §4.4.4).

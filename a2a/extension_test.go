@@ -2,6 +2,9 @@ package a2a_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -37,5 +40,38 @@ func TestExtensions(t *testing.T) {
 	}
 	if err := (a2a.Extensions{}).Check(nil); err != nil {
 		t.Errorf("no extensions: %v", err)
+	}
+}
+
+// TestExtensions_Documented: the URIs in the documentation are those of the code, and
+// all of them are of one form.
+func TestExtensions_Documented(t *testing.T) {
+	own := regexp.MustCompile(`https://github\.com/skillyard/skillyard/ext\w*/[a-z0-9/-]+`)
+	pages, err := filepath.Glob("../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	deeper, err := filepath.Glob("../docs/extensions/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, page := range append(pages, deeper...) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, uri := range own.FindAllString(string(text), -1) {
+			seen[uri] = true
+		}
+	}
+	for _, uri := range []string{a2a.ExtSkillSelection, a2a.ExtEventSequence, a2a.ExtSkillSchema, a2a.ExtIdempotencyKey} {
+		if !seen[uri] {
+			t.Errorf("%s is not documented", uri)
+		}
+		delete(seen, uri)
+	}
+	for uri := range seen {
+		t.Errorf("%s is documented and is no extension", uri)
 	}
 }

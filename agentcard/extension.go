@@ -4,12 +4,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/skillyard/skillyard/a2a"
 	"github.com/skillyard/skillyard/skills"
 )
-
-// SchemaExtension is the URI of the extension by which a card tells what data its
-// skills take and give: docs/extensions/skill-schema.md says how.
-const SchemaExtension = "https://github.com/skillyard/skillyard/extensions/skill-schema/v1"
 
 // extension is an AgentExtension (A2A 1.0 §4.4.4), the same in both versions.
 type extension struct {
@@ -54,7 +51,7 @@ func (o Options) schemaExtension(base string, entries []*skills.Entry) (*extensi
 		return nil, err
 	}
 	return &extension{
-		URI:         SchemaExtension,
+		URI:         a2a.ExtSkillSchema,
 		Description: "JSON Schemas of the data that the skills take and give.",
 		Params:      params,
 	}, nil

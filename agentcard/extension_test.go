@@ -48,7 +48,7 @@ func TestServer_JSON_schemas(t *testing.T) {
 			}
 			got := ""
 			for _, x := range card.Capabilities.Extensions {
-				if x.URI == SchemaExtension {
+				if x.URI == a2a.ExtSkillSchema {
 					got = string(x.Params)
 				}
 			}

@@ -199,6 +199,11 @@ func target(i *Interface, c *call) (*url.URL, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, &Error{Kind: KindForbidden, Op: c.op, Message: "the agent's card names no URL of the web: " + excerpt([]byte(i.URL))}
 	}
+	for _, segment := range strings.Split(c.path, "/") {
+		if segment == "." || segment == ".." { // a proxy would take it for another path
+			return nil, &Error{Kind: KindUsage, Op: c.op, Message: "the id cannot be part of a URL: " + segment}
+		}
+	}
 	if c.path != "" {
 		base := strings.TrimRight(u.EscapedPath(), "/")
 		path, err := url.PathUnescape(base + c.path)

@@ -172,7 +172,7 @@ func (l *follower) resume(ctx context.Context, lost error) error {
 		err := l.c.connection(ctx, a2a.OpSubscribe, &getting{id: l.task}, l.last, l.take)
 		switch {
 		case l.stopped || l.over(err):
-			return err
+			return nil
 		case cannotSubscribe(err):
 			return l.poll(ctx)
 		case ctx.Err() != nil || !passing(err):

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -23,7 +24,6 @@ import (
 	"github.com/skillyard/skillyard/agentcard"
 	"github.com/skillyard/skillyard/configs"
 	"github.com/skillyard/skillyard/engine"
-	"github.com/skillyard/skillyard/server/access"
 	"github.com/skillyard/skillyard/server/auth"
 	"github.com/skillyard/skillyard/server/binding"
 	"github.com/skillyard/skillyard/server/grpcapi"
@@ -324,9 +324,12 @@ func loadKeys(cfg configs.Auth) (*auth.Keys, error) {
 
 // extendedCard answers GetExtendedAgentCard with the card of the caller, who needs a
 // key also where calls do not (A2A 1.0 §13.3); refused as the card declares it.
-func (a *App) extendedCard(r *http.Request, dialect string) ([]byte, error) {
+func (a *App) extendedCard(r *http.Request, caller a2a.Caller, dialect string) ([]byte, error) {
 	if a.cfg.Card.Extended {
-		caller := access.From(r.Context()).Caller
+		if r == nil {
+			// The URLs of the card are those of somebody who asks at the HTTP address.
+			r = &http.Request{URL: new(url.URL), Header: http.Header{}}
+		}
 		if caller.Anonymous || caller.Name == "" {
 			return nil, auth.Unauthenticated()
 		}

@@ -199,7 +199,7 @@ func activatable(cfg *configs.Config, set *skills.Set) a2a.Extensions {
 	list := extensions(cfg)
 	typed := slices.ContainsFunc(set.All(), func(e *skills.Entry) bool { return e.InputSchema != nil || e.OutputSchema != nil })
 	if typed {
-		list = append(list, a2a.Extension{URI: agentcard.SchemaExtension})
+		list = append(list, a2a.Extension{URI: a2a.ExtSkillSchema})
 	}
 	return list
 }
@@ -217,6 +217,10 @@ func extensions(cfg *configs.Config) a2a.Extensions {
 			Description: "Number the events of a task, to resume a stream where it broke off.",
 		})
 	}
+	list = append(list, a2a.Extension{
+		URI:         a2a.ExtIdempotencyKey,
+		Description: "Send a message again under the same Idempotency-Key header and get the first answer.",
+	})
 	for _, x := range cfg.Card.Extensions {
 		e := a2a.Extension{URI: x.URI, Description: x.Description, Required: x.Required}
 		if params := x.Params.JSON(); string(params) != "{}" {
@@ -253,7 +257,7 @@ func interfaces(cfg *configs.Config) []agentcard.Interface {
 			i.Version = version
 			list = append(list, i)
 		}
-		if addr := cfg.GRPC.Public(cfg.Server.PublicURL); addr != "" && version == agentcard.Version1 {
+		if addr := cfg.GRPC.Public(cfg.Server.PublicURL); addr != "" {
 			list = append(list, agentcard.Interface{URL: addr, Binding: agentcard.BindingGRPC, Version: version})
 		}
 	}

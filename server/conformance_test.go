@@ -77,7 +77,7 @@ func TestConformance_AUTH_SERVER_002(t *testing.T) {
 			t.Errorf("status stream with %s: got HTTP %d, want 401", name, a.Status)
 		}
 	}
-	wantState(t, c.get(id), "TASK_STATE_WORKING") // nothing of the above touched it
+	c.until(id, "TASK_STATE_WORKING") // nothing of the above touched it
 	// What the card declares is what is asked for.
 	card := c.Do("GET", cardPath, "", v10)
 	for _, header := range declared(t, card) {
@@ -164,7 +164,7 @@ func TestConformance_AUTH_SCOPE(t *testing.T) {
 		for _, o := range operations(id) {
 			o.each(c, func(_, _ string, a servertest.Answer) { wantCode(t, a, "-32001") }, bob)
 		}
-		wantState(t, c.get(id), "TASK_STATE_WORKING")
+		c.until(id, "TASK_STATE_WORKING")
 		want(t, c.RPC(call("ListTaskPushNotificationConfigs", params("taskId", id)), alice, v10), nil, "result", "configs", 0)
 	})
 	t.Run("AUTH-SCOPE-002 results are the caller's", func(t *testing.T) {

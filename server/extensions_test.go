@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/skillyard/skillyard/a2a"
-	"github.com/skillyard/skillyard/agentcard"
 	"github.com/skillyard/skillyard/configs"
 	"github.com/skillyard/skillyard/server/servertest"
 )
@@ -138,25 +137,25 @@ func TestExtensions_Card(t *testing.T) {
 	})
 	for _, version := range []string{"", "0.3", "1.0"} {
 		a := c.Do("GET", cardPath, "", "A2A-Version: "+version)
-		if got, want := extensionURIs(a), a2a.ExtSkillSelection+" "+a2a.ExtEventSequence+" https://ex/a "+agentcard.SchemaExtension; got != want {
+		if got, want := extensionURIs(a), a2a.ExtSkillSelection+" "+a2a.ExtEventSequence+" "+a2a.ExtIdempotencyKey+" https://ex/a "+a2a.ExtSkillSchema; got != want {
 			t.Errorf("card %q: got %s, want %s", version, got, want)
 		}
 		want(t, a, true, "capabilities", "extensions", 1, "required")
 		if d, _ := a.Get("capabilities", "extensions", 1, "description").(string); d == "" {
 			t.Errorf("card %q: the server's own extension lost its description", version)
 		}
-		want(t, a, "First.", "capabilities", "extensions", 2, "description")
-		want(t, a, 1, "capabilities", "extensions", 2, "params", "n")
+		want(t, a, "First.", "capabilities", "extensions", 3, "description")
+		want(t, a, 1, "capabilities", "extensions", 3, "params", "n")
 		want(t, a, nil, "capabilities", "extensions", 0, "required")
 		want(t, a, nil, "capabilities", "extensions", 0, "params")
 	}
 	// What a card declares can be activated.
-	asked := "A2A-Extensions: " + agentcard.SchemaExtension
-	if got := c.send("@echo x", "", "", asked+", https://ex/a, "+a2a.ExtEventSequence).Header.Get("A2A-Extensions"); !strings.Contains(got, agentcard.SchemaExtension) {
+	asked := "A2A-Extensions: " + a2a.ExtSkillSchema
+	if got := c.send("@echo x", "", "", asked+", https://ex/a, "+a2a.ExtEventSequence).Header.Get("A2A-Extensions"); !strings.Contains(got, a2a.ExtSkillSchema) {
 		t.Errorf("got echo %q", got)
 	}
 	quiet := probe(t, func(cfg *configs.Config) { cfg.Stream.Enabled = false })
-	if got := extensionURIs(quiet.Do("GET", cardPath, "", v10)); got != a2a.ExtSkillSelection+" "+agentcard.SchemaExtension {
+	if got := extensionURIs(quiet.Do("GET", cardPath, "", v10)); got != a2a.ExtSkillSelection+" "+a2a.ExtIdempotencyKey+" "+a2a.ExtSkillSchema {
 		t.Errorf("without streams: got %s", got)
 	}
 }

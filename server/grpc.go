@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -14,8 +12,6 @@ import (
 
 	"github.com/skillyard/skillyard/server/access"
 	"github.com/skillyard/skillyard/server/grpcapi"
-	"github.com/skillyard/skillyard/server/stream"
-	"github.com/skillyard/skillyard/wire"
 	"github.com/skillyard/skillyard/wire/pb"
 )
 
@@ -27,13 +23,10 @@ func (a *App) buildGRPC() (*grpcapi.Server, error) {
 		return nil, err
 	}
 	return grpcapi.New(grpcapi.Options{
-		Engine:     a.engine,
-		Services:   []*pb.Service{pb.V1(a.dialects.V1)},
-		Dialects:   a.dialects,
-		Limits:     wire.Limits{MaxDepth: cfg.Server.MaxJSONDepth, MaxParts: cfg.Limits.MaxParts, MaxIDBytes: cfg.Limits.MaxIDBytes},
+		Binding:    a.binding,
+		Services:   pb.Services(a.dialects),
 		MaxMessage: int(cfg.GRPC.MaxMessageBytes), MaxStreams: uint32(cfg.GRPC.MaxStreams),
 		ConnTimeout: cfg.Server.ReadHeaderTimeout, TLS: secure, Reflection: cfg.GRPC.Reflection,
-		MaxWait: cfg.Limits.Wait.For,
 		Record: func(peer string, md metadata.MD) *access.Record {
 			id := ""
 			if given := md.Get("x-request-id"); len(given) > 0 {
@@ -42,19 +35,9 @@ func (a *App) buildGRPC() (*grpcapi.Server, error) {
 			return &access.Record{RequestID: requestID(id), ClientIP: clientIP(peer, md.Get("x-forwarded-for"), a.trusted)}
 		},
 		ShowRequestID: cfg.Server.RequestID,
-		Authenticate:  a.keys.Caller,
-		Allow:         a.limits.count,
-		EnterStream:   a.limits.enterStream,
-		ExtendedCard: func(ctx context.Context, dialect string) ([]byte, error) {
-			// The URLs of the card are those of somebody who asks at the HTTP address.
-			return a.extendedCard((&http.Request{URL: new(url.URL), Header: http.Header{}}).WithContext(ctx), dialect)
-		},
-		Extensions: a.binding.Extensions,
-		Push:       cfg.Push.Enabled,
-		NoStreams:  !cfg.Stream.Enabled,
-		Stream:     stream.Options{Heartbeat: cfg.Stream.Heartbeat, WriteTimeout: cfg.Stream.WriteTimeout, Retry: cfg.Stream.Retry},
-		Observe:    a.logCall,
-		Log:        a.log,
+		Identify:      a.identify,
+		Observe:       a.logCall,
+		Log:           a.log,
 	}), nil
 }
 

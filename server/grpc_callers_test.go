@@ -107,10 +107,12 @@ func TestGRPC_Card(t *testing.T) {
 	want(t, a, "GRPC", "supportedInterfaces", 2, "protocolBinding")
 	want(t, a, "agents.example.com:443", "supportedInterfaces", 2, "url")
 	want(t, a, "1.0", "supportedInterfaces", 2, "protocolVersion")
+	want(t, a, "GRPC", "supportedInterfaces", 5, "protocolBinding")
+	want(t, a, "0.3", "supportedInterfaces", 5, "protocolVersion")
 	want(t, c.Do("GET", "/skills/probe"+cardPath, "", v10), nil, "supportedInterfaces", 4) // a skill has no gRPC of its own
-	if a := c.Do("GET", cardPath, "", "A2A-Version: 0.3"); strings.Contains(string(a.Body), "GRPC") {
-		t.Errorf("gRPC is not for 0.3: %s", clip(a.Body))
-	}
+	a = c.Do("GET", cardPath, "", "A2A-Version: 0.3")
+	want(t, a, "GRPC", "additionalInterfaces", 2, "transport")
+	want(t, a, "agents.example.com:443", "additionalInterfaces", 2, "url")
 	if a := grpcProbe(t).Do("GET", cardPath, "", v10); strings.Contains(string(a.Body), "GRPC") {
 		t.Errorf("a port that nobody can know is on the card: %s", clip(a.Body))
 	}

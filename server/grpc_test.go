@@ -366,7 +366,7 @@ func TestGRPC_Errors(t *testing.T) {
 	wantGRPC(t, err, codes.InvalidArgument, "INVALID_PARAMS") // field 1 is the tenant, so the id is missing
 	err = conn.Invoke(ctx, "/lf.a2a.v1.A2AService/SendMessage", &a2apb.GetTaskRequest{Id: "\x7f"}, new(a2apb.Task))
 	wantGRPC(t, err, codes.InvalidArgument, "PARSE_ERROR")
-	for _, method := range []string{"/lf.a2a.v1.A2AService/Nope", "/a2a.v1.A2AService/GetTask"} {
+	for _, method := range []string{"/lf.a2a.v1.A2AService/Nope", "/a2a.v2.A2AService/GetTask"} {
 		if err := conn.Invoke(ctx, method, &a2apb.GetTaskRequest{}, new(a2apb.Task)); status.Code(err) != codes.Unimplemented {
 			t.Errorf("%s: got %v, want UNIMPLEMENTED", method, err)
 		}
@@ -509,7 +509,7 @@ func TestGRPC_HealthAndReflection(t *testing.T) {
 	c := grpcProbe(t)
 	conn := dial(t, c.Server)
 	health := healthpb.NewHealthClient(conn)
-	for _, service := range []string{"", "lf.a2a.v1.A2AService"} {
+	for _, service := range []string{"", "lf.a2a.v1.A2AService", "a2a.v1.A2AService"} {
 		// Like the probes over HTTP it asks for no key.
 		r := must[*healthpb.HealthCheckResponse](t)(health.Check(with(t), &healthpb.HealthCheckRequest{Service: service}))
 		if r.GetStatus() != healthpb.HealthCheckResponse_SERVING {
@@ -525,14 +525,19 @@ func TestGRPC_HealthAndReflection(t *testing.T) {
 		return st.Recv()
 	}
 	listed := must[*reflectionpb.ServerReflectionResponse](t)(ask(c.Server, &reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_ListServices{}}))
-	if names := listed.GetListServicesResponse().String(); !strings.Contains(names, "lf.a2a.v1.A2AService") || !strings.Contains(names, "grpc.health.v1.Health") {
-		t.Errorf("got %s, want the services", names)
+	names := listed.GetListServicesResponse().String()
+	for _, service := range []string{`"lf.a2a.v1.A2AService"`, `"a2a.v1.A2AService"`, `"grpc.health.v1.Health"`} {
+		if !strings.Contains(names, service) {
+			t.Errorf("got %s, want %s among them", names, service)
+		}
 	}
-	file := must[*reflectionpb.ServerReflectionResponse](t)(ask(c.Server, &reflectionpb.ServerReflectionRequest{
-		MessageRequest: &reflectionpb.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: "lf.a2a.v1.A2AService.SendMessage"},
-	}))
-	if len(file.GetFileDescriptorResponse().GetFileDescriptorProto()) == 0 {
-		t.Errorf("got %v, want the file of the service", file)
+	for _, symbol := range []string{"lf.a2a.v1.A2AService.SendMessage", "a2a.v1.A2AService.TaskSubscription"} {
+		file := must[*reflectionpb.ServerReflectionResponse](t)(ask(c.Server, &reflectionpb.ServerReflectionRequest{
+			MessageRequest: &reflectionpb.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: symbol},
+		}))
+		if len(file.GetFileDescriptorResponse().GetFileDescriptorProto()) == 0 {
+			t.Errorf("got %v, want the file of %s", file, symbol)
+		}
 	}
 	closed := grpcProbe(t, func(c *configs.Config) { c.GRPC.Reflection = false })
 	if _, err := ask(closed.Server, &reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_ListServices{}}); status.Code(err) != codes.Unimplemented {

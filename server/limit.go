@@ -36,12 +36,7 @@ func newLimiter(l configs.Limits) *limiter {
 
 // allow counts a request, and returns an *a2a.Error with code rate_limited when
 // the caller has no more left. Callers without a key are told apart by address.
-func (l *limiter) allow(_ http.ResponseWriter, r *http.Request, reads bool) error {
-	return l.count(access.From(r.Context()), reads)
-}
-
-// count is allow for a request of any binding.
-func (l *limiter) count(rec *access.Record, reads bool) error {
+func (l *limiter) allow(rec *access.Record, reads bool) error {
 	key := rec.Caller.Scope.Tenant + "/" + rec.Caller.Name
 	if rec.Caller.Anonymous || rec.Caller.Name == "" {
 		key = "ip:" + httprate.CanonicalizeIP(rec.ClientIP)

@@ -105,18 +105,27 @@ func requestID(id string) string {
 	return id
 }
 
-// authenticate finds the caller. Failed tries count against the address.
+// identify finds the caller by what the request says beside its message. Failed tries
+// count against the address.
+func (a *App) identify(rec *access.Record, m access.Meta) error {
+	caller, err := a.keys.Authenticate(func(name string) string { return access.First(m, name) })
+	if err == nil {
+		rec.Caller = caller
+		return nil
+	}
+	if over := a.limits.allow(rec, false); over != nil {
+		return over
+	}
+	return err
+}
+
+// authenticate finds the caller.
 func (a *App) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		caller, err := a.keys.Authenticate(r)
-		if err != nil {
-			if over := a.limits.allow(w, r, false); over != nil {
-				err = over
-			}
+		if err := a.identify(access.From(r.Context()), r.Header); err != nil {
 			refuse(w, r, err)
 			return
 		}
-		access.From(r.Context()).Caller = caller
 		next.ServeHTTP(w, r)
 	})
 }

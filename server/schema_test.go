@@ -36,8 +36,8 @@ func TestSchema_Published(t *testing.T) {
 	}
 	// What the card says is what is there.
 	card := c.Do("GET", cardPath, "")
-	want(t, card, "board_id", "capabilities", "extensions", 2, "params", "skills", "list_board", "input", "required", 0)
-	want(t, card, c.URL+"/skills/list_board/schema", "capabilities", "extensions", 2, "params", "skills", "list_board", "url")
+	want(t, card, "board_id", "capabilities", "extensions", 3, "params", "skills", "list_board", "input", "required", 0)
+	want(t, card, c.URL+"/skills/list_board/schema", "capabilities", "extensions", 3, "params", "skills", "list_board", "url")
 }
 
 func TestSchema_Protected(t *testing.T) {

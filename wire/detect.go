@@ -38,13 +38,10 @@ func (d *Dialects) Detect(method, version string) (*Dialect, Method, *a2a.Error)
 	case !ok:
 		return d.V1, x.Methods[method], versionNotSupported(version, supportedVersions)
 	case x == nil:
-	case x == d.EMM, x == d.V01,
-		x == d.V03 && v != NameV1,
-		x == d.V1 && v == NameV1,
-		x == d.V1 && v == "" && !d.strict:
-		return x, x.Methods[method], nil
-	case x == d.V1 && v == "":
+	case x == d.V1 && v == "" && d.strict:
 		return d.V1, x.Methods[method], versionNotSupported(version, supportedVersions)
+	case x.serves(v):
+		return x, x.Methods[method], nil
 	}
 	x = d.V1
 	if v == NameV03 || v == "" && strings.Contains(method, "/") {
@@ -61,7 +58,7 @@ func (d *Dialects) Detect(method, version string) (*Dialect, Method, *a2a.Error)
 func (d *Dialects) methodsOf(version string) []string {
 	var names []string
 	for name, x := range d.methods {
-		if x == d.EMM || x == d.V01 || x == d.V03 && version != NameV1 || x == d.V1 && version != NameV03 {
+		if x.serves(version) {
 			names = append(names, name)
 		}
 	}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -121,6 +122,30 @@ func TestDialects_Methods(t *testing.T) {
 			if (m.NotFound != nil) != (name == "tasks/status") {
 				t.Errorf("%s: only tasks/status has an answer for an unknown task", name)
 			}
+		}
+	}
+}
+
+// TestDialects_All: what a dialect has to have so that it is served: methods that are
+// found by their names, a version of its own or any, and goldens of the requests it reads.
+func TestDialects_All(t *testing.T) {
+	d := New(Options{})
+	names := map[string]bool{}
+	for _, x := range d.All() {
+		if names[x.Name] || d.ByName(x.Name) != x {
+			t.Errorf("%s: there are two of the name", x.Name)
+		}
+		names[x.Name] = true
+		for name, m := range x.Methods {
+			got, found, err := d.Detect(name, x.Version)
+			shared := x == d.V01 && d.V03.Methods[name].Op != "" // the task chooses, see Shape
+			if err != nil || found.Op != m.Op || got != x && !shared {
+				t.Errorf("%s %s: got %s of %v, %v", x.Name, name, found.Op, got.Name, err)
+			}
+		}
+		dir := map[string]string{NameEMM: "emm", NameV01: "v01", NameV03: "v03", NameV1: "v1"}[x.Name]
+		if goldens, err := filepath.Glob(filepath.Join("testdata", dir, "*.txtar")); err != nil || dir == "" || len(goldens) < len(x.Methods) {
+			t.Errorf("%s: got %d goldens in %q, %v; want some of each method", x.Name, len(goldens), dir, err)
 		}
 	}
 }

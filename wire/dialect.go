@@ -33,6 +33,8 @@ const (
 type Dialect struct {
 	// Name is NameEMM, NameV01, NameV03 or NameV1.
 	Name string
+	// Version is the one that a request may name to be served, if it names one; "" is any.
+	Version string
 	// Methods maps a method name to its form.
 	Methods map[string]Method
 	// AppendError appends the JSON-RPC error object for e: code, message, data. For
@@ -42,6 +44,12 @@ type Dialect struct {
 	Stream *StreamForm
 	// Push is how its webhooks are told of a task; nil if it has no push configs.
 	Push *PushForm
+}
+
+// serves reports whether requests of the version ("" when they name none) may be the
+// dialect's.
+func (x *Dialect) serves(version string) bool {
+	return version == "" || x.Version == "" || x.Version == version
 }
 
 // Method is the wire form of one operation.

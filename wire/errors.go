@@ -91,16 +91,19 @@ var errors100 = [...]struct {
 	{a2a.CodeVersionNotSupported, 400, "UNIMPLEMENTED"},
 }
 
-// restRow is the row of a code as REST answers have it.
-func (d *Dialects) restRow(code a2a.Code) errorRow {
+// rowIn is the row of a code, as it is now or was in A2A 1.0.0.
+func rowIn(code a2a.Code, before bool) errorRow {
 	row := *rowOf(code)
 	for _, old := range errors100 {
-		if d.errors100 && old.code == code {
+		if before && old.code == code {
 			row.http, row.rpc = old.http, old.rpc
 		}
 	}
 	return row
 }
+
+// restRow is the row of a code as REST answers have it.
+func (d *Dialects) restRow(code a2a.Code) errorRow { return rowIn(code, d.errors100) }
 
 // HTTPStatus is the HTTP status of a REST answer with an error of the code (A2A
 // 1.0.1 §5.4).
@@ -114,13 +117,24 @@ type ErrorStatus struct {
 	Message string
 }
 
-// StatusOf returns the status of an error.
-func (d *Dialects) StatusOf(e *a2a.Error) ErrorStatus {
-	row := d.restRow(e.Code)
-	s := ErrorStatus{Code: RPCCode(slices.Index(rpcNames[:], row.rpc)), Reason: row.reason, Message: e.Message}
+// StatusOf returns the status of an error for clients of the dialect. Those of 0.3 have
+// the codes that 1.0.0 kept of it, read FAILED_PRECONDITION as a task that cannot be
+// canceled, and know neither required extensions nor versions.
+func (d *Dialects) StatusOf(x *Dialect, e *a2a.Error) ErrorStatus {
+	row := rowIn(e.Code, d.errors100 || x.Name == NameV03)
+	s := ErrorStatus{Message: e.Message}
 	if s.Message == "" {
 		s.Message = row.message
 	}
+	if x.Name == NameV03 {
+		switch e.Code {
+		case a2a.CodeExtendedCardNotConfigured:
+			row.rpc = "UNIMPLEMENTED"
+		case a2a.CodeExtensionRequired, a2a.CodeVersionNotSupported:
+			row = *rowOf(a2a.CodeInvalidRequest)
+		}
+	}
+	s.Code, s.Reason = RPCCode(slices.Index(rpcNames[:], row.rpc)), row.reason
 	return s
 }
 

@@ -157,20 +157,35 @@ func TestStatusOf(t *testing.T) {
 		a2a.CodeUnauthenticated: 16, a2a.CodeForbidden: 7, a2a.CodeRateLimited: 8, a2a.CodeQueueFull: 8, a2a.CodeTooLarge: 8, a2a.CodeUnavailable: 14,
 		a2a.CodeTaskIDConflict: 6, a2a.CodeIdempotencyConflict: 3, "no such code": 13,
 	} {
-		got := d.StatusOf(&a2a.Error{Code: code})
+		got := d.StatusOf(d.V1, &a2a.Error{Code: code})
 		if got.Code != want || got.Message == "" || got.Reason != rowOf(code).reason {
 			t.Errorf("%s: got %+v, want code %d", code, got, want)
 		}
 	}
 	for _, row := range errorTable {
-		if got := d.StatusOf(&a2a.Error{Code: row.code}).Code; got == 0 || got > 16 {
+		if got := d.StatusOf(d.V1, &a2a.Error{Code: row.code}).Code; got == 0 || got > 16 {
 			t.Errorf("%s: got gRPC code %d for %s", row.code, got, row.rpc)
 		}
 	}
-	if got := old.StatusOf(&a2a.Error{Code: a2a.CodeVersionNotSupported}).Code; got != 12 {
+	if got := old.StatusOf(d.V1, &a2a.Error{Code: a2a.CodeVersionNotSupported}).Code; got != 12 {
 		t.Errorf("got gRPC code %d in the errors of 1.0.0, want UNIMPLEMENTED", got)
 	}
-	if got := d.StatusOf(&a2a.Error{Code: a2a.CodeInternal, Message: "own words"}); got.Message != "own words" {
+	if got := d.StatusOf(d.V1, &a2a.Error{Code: a2a.CodeInternal, Message: "own words"}); got.Message != "own words" {
 		t.Errorf("got %q, want the error's own words", got.Message)
+	}
+	// Clients of 0.3 tell these apart by their codes alone.
+	for code, want := range map[a2a.Code]ErrorStatus{
+		a2a.CodeTaskNotFound:              {5, "TASK_NOT_FOUND", ""},
+		a2a.CodeTaskNotCancelable:         {9, "TASK_NOT_CANCELABLE", ""},
+		a2a.CodePushNotSupported:          {12, "PUSH_NOTIFICATION_NOT_SUPPORTED", ""},
+		a2a.CodeUnsupportedOperation:      {12, "UNSUPPORTED_OPERATION", ""},
+		a2a.CodeExtendedCardNotConfigured: {12, "EXTENDED_AGENT_CARD_NOT_CONFIGURED", ""},
+		a2a.CodeExtensionRequired:         {3, "INVALID_REQUEST", ""},
+		a2a.CodeVersionNotSupported:       {3, "INVALID_REQUEST", ""},
+	} {
+		want.Message = rowOf(code).message
+		if got := d.StatusOf(d.RestV03, &a2a.Error{Code: code}); got != want {
+			t.Errorf("%s in 0.3: got %+v, want %+v", code, got, want)
+		}
 	}
 }

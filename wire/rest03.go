@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"strings"
-
 	"github.com/skillyard/skillyard/a2a"
 )
 
@@ -21,7 +19,7 @@ func newRestV03(v03 *Dialect) *Dialect {
 		waitValue:      true,
 		pushName:       "pushNotificationConfig",
 		schemeName:     "schemes",
-		pushID:         "default",
+		pushID:         pushIDV03,
 		operationNames: true,
 	}
 	s := &spelling{oldProto: true, user: "ROLE_USER", agent: "ROLE_AGENT", state: stateRest03, part: appendPartRest03}
@@ -144,45 +142,24 @@ func (f *form) setPushRest03(params []byte, lim Limits) (any, error) {
 	if err := r.params(params, member); err != nil {
 		return nil, err
 	}
-	task, id := configNames(name)
+	task, id := NamesOfConfig(name)
 	if parent != "" {
-		task = strings.TrimPrefix(parent, "tasks/")
+		task = TaskOfName(parent)
 	}
 	switch {
 	case req.TaskID == "":
 		return nil, required("taskId")
-	case task != "" && task != string(req.TaskID):
+	case task != "" && task != req.TaskID:
 		return nil, a2a.InvalidParams("name", "contradicts the path of the request")
 	}
-	// The id that the config has for want of one gives way to those beside it.
-	for _, other := range [...]string{id, configID} {
-		if other != "" && (inner.ID == "" || inner.ID == f.pushID) {
-			inner.ID = other
-		}
-	}
-	if inner.ID == "" {
-		inner.ID = f.pushID
-	}
+	NameConfig(inner, id, configID)
 	return named(req, checkPush("", inner))
-}
-
-// configNames returns the ids in tasks/{task}/pushNotificationConfigs/{id}, as far
-// as they are there.
-func configNames(name string) (task, id string) {
-	fields := strings.Split(name, "/")
-	if len(fields) > 1 && fields[0] == "tasks" {
-		task = fields[1]
-	}
-	if len(fields) == 4 {
-		id = fields[3]
-	}
-	return task, id
 }
 
 // appendPushRest03 appends a TaskPushNotificationConfig, without its secrets.
 func appendPushRest03(b []byte, c *a2a.PushConfig) []byte {
 	b = append(b, '{')
-	b = stringMember(b, "name", "tasks/"+string(c.TaskID)+"/pushNotificationConfigs/"+c.ID)
+	b = stringMember(b, "name", ConfigName(c))
 	return append(appendPushConfigV03(key(b, "pushNotificationConfig"), c), '}')
 }
 

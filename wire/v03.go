@@ -7,6 +7,9 @@ import (
 	"github.com/skillyard/skillyard/a2a"
 )
 
+// pushIDV03 is the id of a push config of 0.3 that has none.
+const pushIDV03 = "default"
+
 // newV03 returns the dialect of A2A 0.3, which serves 0.2 clients too: a kind in
 // every object, states and roles in lower case, a bare task as the result.
 //
@@ -22,14 +25,14 @@ func newV03() *Dialect {
 		waitValue:      true,
 		pushName:       "pushNotificationConfig",
 		schemeName:     "schemes",
-		pushID:         "default",
+		pushID:         pushIDV03,
 		operationNames: true,
 	}
 	s := &spelling{kinds: true, user: "user", agent: "agent", state: oldState, part: appendPartV03}
 	task := func(b []byte, res any, view a2a.View) []byte { return s.taskV03(b, res.(*a2a.Task), view) }
 	config := appendPush(appendPushV03)
 	return &Dialect{
-		Name: NameV03,
+		Name: NameV03, Version: NameV03,
 		Methods: map[string]Method{
 			"message/send":                        {Op: a2a.OpSend, Decode: f.send, Append: s.sendV03},
 			"message/stream":                      {Op: a2a.OpStream, Decode: f.send},

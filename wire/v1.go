@@ -49,7 +49,7 @@ func newV1() *Dialect {
 	task := func(b []byte, res any, view a2a.View) []byte { return s.taskV1(b, res.(*a2a.Task), view, false) }
 	config := appendPush(appendPushV1)
 	return &Dialect{
-		Name: NameV1,
+		Name: NameV1, Version: NameV1,
 		Methods: map[string]Method{
 			"SendMessage":                      {Op: a2a.OpSend, Decode: f.send, Append: s.sendV1},
 			"SendStreamingMessage":             {Op: a2a.OpStream, Decode: f.send},

@@ -17,7 +17,7 @@ import (
 
 // Request is a request that an agent got.
 type Request struct {
-	Method, Path string
+	Method, Path string // the path as it was sent, escaped
 	Header       http.Header
 	Body         []byte
 }
@@ -104,7 +104,7 @@ func (a *Agent) serve(c net.Conn) {
 		}
 		return
 	}
-	r := Request{Method: req.Method, Path: req.URL.Path, Header: req.Header, Body: body}
+	r := Request{Method: req.Method, Path: req.URL.EscapedPath(), Header: req.Header, Body: body}
 	var env struct{ ID json.RawMessage }
 	_ = json.Unmarshal(body, &env) // no JSON has no id
 	a.mu.Lock()

@@ -1,5 +1,5 @@
-// Package access carries what the server knows of one HTTP request: who makes
-// it, and what goes into its one log line.
+// Package access carries what the server knows of one request: who makes it, what the
+// client says beside it, and what goes into its one log line.
 package access
 
 import (
@@ -56,31 +56,45 @@ func From(ctx context.Context) *Record {
 	return &Record{}
 }
 
+// Meta is what a client says beside its request: http.Header, or the metadata of gRPC.
+type Meta interface {
+	// Values returns all values of a name, which is not case sensitive.
+	Values(name string) []string
+}
+
+// First returns the first value of a name, or "".
+func First(m Meta, name string) string {
+	if v := m.Values(name); len(v) > 0 {
+		return v[0]
+	}
+	return ""
+}
+
 // extensionHeaders are the names of the header with extensions, in 1.0 and in 0.3.
 // Either is read from every client.
 var extensionHeaders = [...]string{"A2A-Extensions", "X-A2A-Extensions"}
 
 // Extensions returns the URIs of the extensions that a request asks for.
-func Extensions(h http.Header) []string { return List(h, extensionHeaders[:]...) }
+func Extensions(m Meta) []string { return List(m, extensionHeaders[:]...) }
 
-// EchoExtensions tells the client which extensions are active for its request, under
-// the names that the request used.
-func EchoExtensions(w http.ResponseWriter, r *http.Request, active []string) {
+// EchoExtensions tells the client by set which extensions are active for its request,
+// under the names that the request used.
+func EchoExtensions(m Meta, active []string, set func(name, value string)) {
 	if len(active) == 0 {
 		return
 	}
 	for _, name := range extensionHeaders {
-		if len(r.Header.Values(name)) > 0 {
-			w.Header().Set(name, strings.Join(active, ", "))
+		if len(m.Values(name)) > 0 {
+			set(name, strings.Join(active, ", "))
 		}
 	}
 }
 
-// List returns the elements of comma-separated headers.
-func List(h http.Header, names ...string) []string {
+// List returns the elements of comma-separated values.
+func List(m Meta, names ...string) []string {
 	var out []string
 	for _, name := range names {
-		for _, line := range h.Values(name) {
+		for _, line := range m.Values(name) {
 			for e := range strings.SplitSeq(line, ",") {
 				if e = strings.TrimSpace(e); e != "" {
 					out = append(out, e)

@@ -7,7 +7,6 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/skillyard/skillyard/a2a"
@@ -65,12 +64,9 @@ func (k *Keys) Declared() bool { return len(k.keys) > 0 }
 
 // Authenticate returns the caller of a request. A key that is not accepted is an
 // error also where none is needed; so is a missing one where one is. The error
-// is an *a2a.Error with code unauthenticated.
-func (k *Keys) Authenticate(r *http.Request) (a2a.Caller, error) { return k.Caller(r.Header.Get) }
-
-// Caller is Authenticate for a request of any binding: get returns the value of a
-// header of that name, in any case, or "".
-func (k *Keys) Caller(get func(name string) string) (a2a.Caller, error) {
+// is an *a2a.Error with code unauthenticated. get returns the value of a header of
+// that name, in any case, or "".
+func (k *Keys) Authenticate(get func(name string) string) (a2a.Caller, error) {
 	bearer, apiKey := credentials(get)
 	if bearer == "" && apiKey == "" {
 		if k.required {

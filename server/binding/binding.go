@@ -1,6 +1,7 @@
-// Package binding is what all bindings over HTTP do alike, once a request's
-// operation and dialect are known: read the body within its limit, complete the
-// request with what its headers say, call the engine, and open a stream.
+// Package binding is what all bindings do alike, once a request's operation and dialect
+// are known: refuse what is switched off, complete the request with what the client says
+// beside it, call the engine, and open a stream. For those over HTTP it also reads the
+// body within its limit and serves the stream.
 //
 // It knows no binding's routes, envelopes and status codes. Those are in the
 // packages beside it, which hand it a Call.
@@ -54,12 +55,13 @@ type Options struct {
 	// MaxPoll is the longest wait of a status read; what it asks for beyond is cut. 0
 	// lets none wait.
 	MaxPoll time.Duration
-	// Allow counts the request against the caller's read or write limit. It sets
-	// the response's headers, and returns an error when the limit is reached.
-	Allow func(w http.ResponseWriter, r *http.Request, reads bool) error
+	// Allow counts the request against the caller's read or write limit, and returns an
+	// error when the limit is reached.
+	Allow func(rec *access.Record, reads bool) error
 	// ExtendedCard returns the extended agent card for the caller as JSON, in the
-	// dialect's form, or an error that says why there is none.
-	ExtendedCard func(r *http.Request, dialect string) ([]byte, error)
+	// dialect's form, or an error that says why there is none. r is nil for a request
+	// that did not come over HTTP.
+	ExtendedCard func(r *http.Request, caller a2a.Caller, dialect string) ([]byte, error)
 	// Extensions are those that clients can activate, as the card declares them. What
 	// is required is the engine's to check.
 	Extensions a2a.Extensions
@@ -105,6 +107,19 @@ type Call struct {
 	// WaitSends says that the URL's wait counts for a send as well: it replaces what
 	// the dialect's calls wait, up to the longest wait of a status read.
 	WaitSends bool
+	// Meta is what the client says beside the request.
+	Meta access.Meta
+	// HTTP is the request, if it came over HTTP; its URL may say more. Do and Open set
+	// both.
+	HTTP *http.Request
+}
+
+// query returns a parameter of the URL, or "".
+func (c *Call) query(name string) string {
+	if c.HTTP == nil || c.HTTP.URL.RawQuery == "" {
+		return ""
+	}
+	return c.HTTP.URL.Query().Get(name)
 }
 
 // Begin prepares for the answer: the time to send a request is not the time to
@@ -116,36 +131,55 @@ func Begin(w http.ResponseWriter) {
 // Streams reports whether the operation is answered by a stream.
 func Streams(op a2a.Op) bool { return op == a2a.OpStream || op == a2a.OpSubscribe }
 
-// Do decodes the request and calls the engine, for operations without a stream. It
-// sets the headers that only a success has. The result is what wire.Method.Append
-// takes, or []byte: a card as JSON.
+// Do is Perform for a request over HTTP. It sets the headers that only a success has.
 func (b *Binding) Do(w http.ResponseWriter, r *http.Request, rec *access.Record, c Call) (any, a2a.View, error) {
-	res, view, err := b.call(r, rec, c)
+	c.Meta, c.HTTP = r.Header, r
+	res, view, active, err := b.Perform(r.Context(), rec, &c)
 	if err == nil {
-		active := b.Extensions.Active(access.Extensions(r.Header))
-		access.EchoExtensions(w, r, active)
-		view.Sequence = slices.Contains(active, a2a.ExtEventSequence)
+		access.EchoExtensions(c.Meta, active, w.Header().Set)
 	}
 	return res, view, err
 }
 
-func (b *Binding) call(r *http.Request, rec *access.Record, c Call) (any, a2a.View, error) {
-	if isPush(c.Op) && b.Push == nil {
-		return nil, a2a.View{}, noPush()
+// Perform decodes the request and calls the engine, for operations without a stream. The
+// result is what wire.Method.Append takes, or []byte: a card as JSON. active are the
+// extensions that the client is to be told of.
+func (b *Binding) Perform(ctx context.Context, rec *access.Record, c *Call) (res any, view a2a.View, active []string, err error) {
+	if res, view, err = b.call(ctx, rec, c); err != nil {
+		return nil, view, nil, err
+	}
+	active = b.Extensions.Active(access.Extensions(c.Meta))
+	view.Sequence = slices.Contains(active, a2a.ExtEventSequence)
+	return res, view, active, nil
+}
+
+// off refuses an operation that is switched off, whatever its request.
+func (b *Binding) off(op a2a.Op) error {
+	switch {
+	case Streams(op) && b.NoStreams:
+		return &a2a.Error{Code: a2a.CodeUnsupportedOperation, Message: "This operation is not supported: the agent does not stream."}
+	case isPush(op) && b.Push == nil:
+		return &a2a.Error{Code: a2a.CodePushNotSupported, Message: "Push Notification is not supported"}
+	}
+	return nil
+}
+
+func (b *Binding) call(ctx context.Context, rec *access.Record, c *Call) (any, a2a.View, error) {
+	if err := b.off(c.Op); err != nil {
+		return nil, a2a.View{}, err
 	}
 	req, err := c.Decode(b.Limits)
 	if err != nil {
 		return nil, a2a.View{}, err
 	}
-	ctx := r.Context()
 	switch c.Op {
 	case a2a.OpSend:
 		q := req.(*a2a.SendRequest)
-		if err := b.fill(q, r, c.Dialect); err != nil {
+		if err := b.fill(q, c); err != nil {
 			return nil, q.View, err
 		}
 		if c.WaitSends {
-			if err := b.waitSend(q, r); err != nil {
+			if err := b.waitSend(q, c); err != nil {
 				return nil, q.View, err
 			}
 		}
@@ -158,7 +192,7 @@ func (b *Binding) call(r *http.Request, rec *access.Record, c Call) (any, a2a.Vi
 	case a2a.OpGet:
 		q := req.(*a2a.GetRequest)
 		rec.TaskID = q.ID
-		leave, err := b.poll(q, r, rec)
+		leave, err := b.poll(q, c, rec)
 		if err != nil {
 			return nil, q.View, err
 		}
@@ -181,7 +215,7 @@ func (b *Binding) call(r *http.Request, rec *access.Record, c Call) (any, a2a.Vi
 		}
 		return t, a2a.View{}, err
 	case a2a.OpExtendedCard:
-		card, err := b.ExtendedCard(r, c.Dialect.Name)
+		card, err := b.ExtendedCard(c.HTTP, rec.Caller, c.Dialect.Name)
 		return card, a2a.View{}, err
 	default:
 		res, err := b.push(ctx, rec, c.Op, req.(*a2a.PushRequest))
@@ -213,26 +247,22 @@ func (b *Binding) push(ctx context.Context, rec *access.Record, op a2a.Op, q *a2
 	}
 }
 
-func noPush() error {
-	return &a2a.Error{Code: a2a.CodePushNotSupported, Message: "Push Notification is not supported"}
-}
-
-// fill completes a send with what the HTTP request says.
-func (b *Binding) fill(q *a2a.SendRequest, r *http.Request, d *wire.Dialect) error {
-	q.Dialect = d.Name
-	q.MaxWait = b.MaxWait(d.Name)
-	if prefers(r.Header, "respond-async") {
+// fill completes a send with what the client says beside it.
+func (b *Binding) fill(q *a2a.SendRequest, c *Call) error {
+	q.Dialect = c.Dialect.Name
+	q.MaxWait = b.MaxWait(q.Dialect)
+	if prefers(c.Meta, "respond-async") {
 		q.Blocking = false
 	}
-	if d.Name == wire.NameEMM && q.NewTaskID == "" {
+	if q.Dialect == wire.NameEMM && q.NewTaskID == "" {
 		// The contract of this dialect promises a random UUID.
 		q.NewTaskID = a2a.TaskID(uuid.NewString())
 	}
-	q.Extensions = access.Extensions(r.Header)
-	q.IdempotencyKey = r.Header.Get("Idempotency-Key")
+	q.Extensions = access.Extensions(c.Meta)
+	q.IdempotencyKey = access.First(c.Meta, "Idempotency-Key")
 	const longest = 255
 	for i := 0; i < len(q.IdempotencyKey); i++ {
-		if c := q.IdempotencyKey[i]; c < ' ' || c > '~' || i >= longest {
+		if b := q.IdempotencyKey[i]; b < ' ' || b > '~' || i >= longest {
 			return a2a.InvalidParams("Idempotency-Key", fmt.Sprintf("must be at most %d printable ASCII characters", longest))
 		}
 	}
@@ -241,9 +271,9 @@ func (b *Binding) fill(q *a2a.SendRequest, r *http.Request, d *wire.Dialect) err
 
 // poll completes a status read with the wait that the URL asks for. leave is to be
 // called when it is over.
-func (b *Binding) poll(q *a2a.GetRequest, r *http.Request, rec *access.Record) (leave func(), err error) {
+func (b *Binding) poll(q *a2a.GetRequest, c *Call, rec *access.Record) (leave func(), err error) {
 	leave = func() {}
-	d, _, err := wait(r)
+	d, _, err := wait(c)
 	if err != nil {
 		return nil, err
 	}
@@ -254,8 +284,8 @@ func (b *Binding) poll(q *a2a.GetRequest, r *http.Request, rec *access.Record) (
 }
 
 // waitSend gives a send the wait that the URL asks for, if it does.
-func (b *Binding) waitSend(q *a2a.SendRequest, r *http.Request) error {
-	d, given, err := wait(r)
+func (b *Binding) waitSend(q *a2a.SendRequest, c *Call) error {
+	d, given, err := wait(c)
 	if err != nil || !given {
 		return err
 	}
@@ -265,11 +295,8 @@ func (b *Binding) waitSend(q *a2a.SendRequest, r *http.Request) error {
 }
 
 // wait reads the wait of the URL.
-func wait(r *http.Request) (d time.Duration, given bool, err error) {
-	if r.URL.RawQuery == "" {
-		return 0, false, nil
-	}
-	text := r.URL.Query().Get("wait")
+func wait(c *Call) (d time.Duration, given bool, err error) {
+	text := c.query("wait")
 	if text == "" {
 		return 0, false, nil
 	}
@@ -289,8 +316,8 @@ func Version(r *http.Request) string {
 }
 
 // prefers reports whether the Prefer header holds the preference (RFC 7240).
-func prefers(h http.Header, preference string) bool {
-	for _, p := range access.List(h, "Prefer") {
+func prefers(m access.Meta, preference string) bool {
+	for _, p := range access.List(m, "Prefer") {
 		if strings.EqualFold(p, preference) {
 			return true
 		}

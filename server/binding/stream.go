@@ -33,18 +33,64 @@ type Opened struct {
 	// where it was cut off: there is no first frame.
 	Resumed bool
 	After   int64
+	// Form is how the dialect shows the events, with their numbers if View wants them.
+	Form *wire.StreamForm
+	// Active are the extensions that the client is to be told of.
+	Active []string
+	leave  func()
+}
+
+// Close releases the stream.
+func (o *Opened) Close() {
+	if o.Reader != nil {
+		o.Reader.Close()
+	}
+	o.leave()
+}
+
+// Ends returns what reports whether the stream of an operation is over after an event.
+// It does not keep the task.
+func (o *Opened) Ends(op a2a.Op, form *wire.StreamForm) func(e *engine.Entry) bool {
+	end := o.Task.Seq
+	return func(e *engine.Entry) bool {
+		// When resuming, an end before the snapshot was not the end.
+		return e.Seq >= end && e.Status != nil && form.Ends(op, e.Status.State)
+	}
+}
+
+// Begin opens the stream of a Stream or Subscribe call, which the caller has to close.
+func (b *Binding) Begin(ctx context.Context, rec *access.Record, c *Call) (*Opened, error) {
+	if err := b.off(c.Op); err != nil {
+		return nil, err
+	}
+	leave := func() {}
+	if b.EnterStream != nil {
+		var err error
+		if leave, err = b.EnterStream(rec.Caller); err != nil {
+			return nil, err
+		}
+	}
+	o, err := b.open(ctx, rec, c)
+	if err != nil {
+		leave()
+		return nil, err
+	}
+	o.leave, o.Form, o.Active = leave, c.Dialect.Stream, b.Extensions.Active(access.Extensions(c.Meta))
+	if o.Form.Numbered != nil && slices.Contains(o.Active, a2a.ExtEventSequence) {
+		o.Form, o.View.Sequence = o.Form.Numbered, true
+	}
+	return o, nil
 }
 
 // open starts the stream of a Stream or Subscribe request.
-func (b *Binding) open(r *http.Request, rec *access.Record, c *Call) (*Opened, error) {
+func (b *Binding) open(ctx context.Context, rec *access.Record, c *Call) (*Opened, error) {
 	req, err := c.Decode(b.Limits)
 	if err != nil {
 		return nil, err
 	}
-	ctx := r.Context()
 	if c.Op == a2a.OpStream {
 		q := req.(*a2a.SendRequest)
-		if err := b.fill(q, r, c.Dialect); err != nil {
+		if err := b.fill(q, c); err != nil {
 			return nil, err
 		}
 		rec.TaskID = q.TaskID
@@ -66,7 +112,7 @@ func (b *Binding) open(r *http.Request, rec *access.Record, c *Call) (*Opened, e
 		c.Dialect = c.Shape(t)
 	}
 	o := &Opened{Task: t, Reader: reader, View: q.View}
-	if after, ok := LastEvent(r); ok && after <= t.Seq {
+	if after, ok := LastEvent(c); ok && after <= t.Seq {
 		reader.Resume(after)
 		o.Resumed, o.After = true, after
 		if after < t.Seq || !t.Status.State.Terminal() {
@@ -90,12 +136,12 @@ func (b *Binding) open(r *http.Request, rec *access.Record, c *Call) (*Opened, e
 }
 
 // LastEvent returns the number of the last event that a client has, from the
-// header Last-Event-ID or the query parameter after. What is no number counts as
-// not given: the client then gets the whole task.
-func LastEvent(r *http.Request) (int64, bool) {
-	text := r.Header.Get("Last-Event-ID")
-	if text == "" && r.URL.RawQuery != "" {
-		text = r.URL.Query().Get("after")
+// header or metadata Last-Event-ID or the query parameter after. What is no number
+// counts as not given: the client then gets the whole task.
+func LastEvent(c *Call) (int64, bool) {
+	text := access.First(c.Meta, "Last-Event-ID")
+	if text == "" {
+		text = c.query("after")
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	return n, err == nil && n >= 0
@@ -105,8 +151,7 @@ func LastEvent(r *http.Request) (int64, bool) {
 type Running struct {
 	stream *stream.Stream
 	rec    *access.Record
-	reader *engine.Reader
-	leave  func()
+	close  func()
 }
 
 // Serve serves the stream to its end. It should be called where the stack is low:
@@ -125,48 +170,24 @@ func Fault(ctx context.Context, err error) error {
 	return err
 }
 
-func (s *Running) close() {
-	if s.reader != nil {
-		s.reader.Close()
-	}
-	if s.leave != nil {
-		s.leave()
-	}
-}
-
-// Open opens the stream that a Stream or Subscribe call asks for.
+// Open is Begin for a request over HTTP, and sets the headers that only a success has.
 func (b *Binding) Open(w http.ResponseWriter, r *http.Request, rec *access.Record, c Call, f Framing) (*Running, error) {
-	s := &Running{rec: rec}
-	if b.NoStreams {
-		return nil, &a2a.Error{Code: a2a.CodeUnsupportedOperation, Message: "This operation is not supported: the agent does not stream."}
-	}
-	if b.EnterStream != nil {
-		leave, err := b.EnterStream(rec.Caller)
-		if err != nil {
-			return nil, err
-		}
-		s.leave = leave
-	}
-	o, err := b.open(r, rec, &c)
+	c.Meta, c.HTTP = r.Header, r
+	o, err := b.Begin(r.Context(), rec, &c)
 	if err != nil {
-		s.close()
 		return nil, err
 	}
-	s.reader = o.Reader
-	form, active := c.Dialect.Stream, b.Extensions.Active(access.Extensions(r.Header))
-	if form.Numbered != nil && slices.Contains(active, a2a.ExtEventSequence) {
-		form, o.View.Sequence = form.Numbered, true
-	}
-	access.EchoExtensions(w, r, active)
-	s.stream = b.Frames(w, c.Op, form, o, f)
-	return s, nil
+	access.EchoExtensions(c.Meta, o.Active, w.Header().Set)
+	// What is kept to close it has no snapshot.
+	held := &Opened{Reader: o.Reader, leave: o.leave}
+	return &Running{stream: b.Frames(w, c.Op, o.Form, o, f), rec: rec, close: held.Close}, nil
 }
 
 // Frames makes the stream of what was opened, in a form of a dialect.
 func (b *Binding) Frames(w http.ResponseWriter, op a2a.Op, form *wire.StreamForm, o *Opened, f Framing) *stream.Stream {
 	// The stream outlives its beginning and does not keep the snapshot, unless the
 	// form has to know the task at every event.
-	task, shown, end := &a2a.Task{ID: o.Task.ID, ContextID: o.Task.ContextID}, int64(0), o.Task.Seq
+	task, shown := &a2a.Task{ID: o.Task.ID, ContextID: o.Task.ContextID}, int64(0)
 	follow := o.Reader
 	switch {
 	case form.Folds && o.Resumed:
@@ -187,10 +208,7 @@ func (b *Binding) Frames(w http.ResponseWriter, op a2a.Op, form *wire.StreamForm
 			}
 			return f.Frame(b, e.Seq, result)
 		},
-		Ends: func(e *engine.Entry) bool {
-			// When resuming, an end before the snapshot was not the end.
-			return e.Seq >= end && e.Status != nil && form.Ends(op, e.Status.State)
-		},
+		Ends:  o.Ends(op, form),
 		Error: f.Error,
 	}
 	if !o.Resumed {

@@ -1,8 +1,9 @@
 // Package grpcapi is the gRPC binding, written once for all services.
 //
 // Like the other bindings it holds no rule of the protocol: package wire/pb knows the
-// messages, package wire the errors, package engine does the work. What is decided here
-// is what gRPC needs: metadata, status codes, flow control, health and reflection.
+// messages, package wire the errors, package binding what all bindings do alike, package
+// engine does the work. What is decided here is what gRPC needs: metadata, status codes,
+// flow control, health and reflection.
 //
 // Every rpc, also one with a single answer, is registered as a stream. On the wire that
 // is the same; but the library would read the message of a unary rpc before any code of
@@ -28,21 +29,17 @@ import (
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/tap"
 
-	"github.com/skillyard/skillyard/a2a"
-	"github.com/skillyard/skillyard/engine"
 	"github.com/skillyard/skillyard/server/access"
+	"github.com/skillyard/skillyard/server/binding"
 	"github.com/skillyard/skillyard/server/stream"
-	"github.com/skillyard/skillyard/wire"
 	"github.com/skillyard/skillyard/wire/pb"
 )
 
 // Options of a Server. All are required unless said otherwise.
 type Options struct {
-	Engine *engine.Engine
+	Binding *binding.Binding
 	// Services are what is served beside health and reflection.
 	Services []*pb.Service
-	Dialects *wire.Dialects
-	Limits   wire.Limits
 	// MaxMessage is the largest request message in bytes, and MaxStreams how many calls
 	// one connection may have under way.
 	MaxMessage int
@@ -53,32 +50,12 @@ type Options struct {
 	TLS *tls.Config
 	// Reflection lets tools ask which services there are.
 	Reflection bool
-	// MaxWait returns the cap of a blocking call in a dialect; 0 is none.
-	MaxWait func(dialect string) time.Duration
 	// Record makes the record of a call from its peer's address and its metadata.
 	Record func(peer string, md metadata.MD) *access.Record
 	// ShowRequestID returns the record's id to the client.
 	ShowRequestID bool
-	// Authenticate finds the caller by the metadata.
-	Authenticate func(get func(name string) string) (a2a.Caller, error)
-	// Allow counts the call against the caller's read or write limit, and returns an
-	// error when it is reached.
-	Allow func(rec *access.Record, reads bool) error
-	// EnterStream counts an open stream of the caller; leave ends it.
-	EnterStream func(a2a.Caller) (leave func(), err error)
-	// ExtendedCard returns the extended agent card as JSON, in the dialect's form, or an
-	// error that says why there is none.
-	ExtendedCard func(ctx context.Context, dialect string) ([]byte, error)
-	// Extensions are those that clients can activate, as the card declares them.
-	Extensions a2a.Extensions
-	// Push says that push configs are kept; without it the operations on them are
-	// refused, whatever their params.
-	Push bool
-	// NoStreams refuses the streaming operations, as the card then declares it.
-	NoStreams bool
-	// Stream are the times of streams: Heartbeat is the time between pings to a silent
-	// client.
-	Stream stream.Options
+	// Identify finds the caller by the metadata, or says why there is none.
+	Identify func(*access.Record, access.Meta) error
 	// Observe is called after each call with its record, its method's full name and how
 	// it was answered.
 	Observe func(rec *access.Record, method, status string, took time.Duration)
@@ -87,7 +64,9 @@ type Options struct {
 
 // Server serves gRPC. It is safe for concurrent use.
 type Server struct {
-	o      Options
+	o Options
+	// times are those of streams: Heartbeat is the time between pings to a silent client.
+	times  stream.Options
 	grpc   *grpc.Server
 	health *health.Server
 	conns  conns
@@ -98,8 +77,7 @@ type Server struct {
 
 // New makes a server. Nothing is served before Serve.
 func New(o Options) *Server {
-	o.Stream = o.Stream.WithDefaults()
-	s := &Server{o: o, health: health.NewServer()}
+	s := &Server{o: o, times: o.Binding.Stream.WithDefaults(), health: health.NewServer()}
 	s.quit, s.quitFunc = context.WithCancel(context.Background())
 	opts := []grpc.ServerOption{
 		grpc.ForceServerCodecV2(newCodec()),
@@ -108,7 +86,7 @@ func New(o Options) *Server {
 		grpc.ConnectionTimeout(o.ConnTimeout),
 		grpc.InTapHandle(abortable),
 		grpc.StreamInterceptor(s.endOthers),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: o.Stream.Heartbeat, Timeout: o.Stream.WriteTimeout}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: s.times.Heartbeat, Timeout: s.times.WriteTimeout}),
 		// Clients keep their idle streams alive too; the library's default of five
 		// minutes would cut them off for it.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
@@ -209,12 +187,7 @@ func (s *Server) endOthers(srv any, ss grpc.ServerStream, info *grpc.StreamServe
 	return next(srv, ss)
 }
 
-// header returns a look-up of the first value of a call's metadata.
-func header(md metadata.MD) func(name string) string {
-	return func(name string) string {
-		if v := md.Get(name); len(v) > 0 {
-			return v[0]
-		}
-		return ""
-	}
-}
+// meta is a call's metadata as access.Meta has it.
+type meta metadata.MD
+
+func (m meta) Values(name string) []string { return metadata.MD(m).Get(name) }

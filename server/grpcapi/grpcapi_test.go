@@ -20,6 +20,7 @@ import (
 
 	"github.com/skillyard/skillyard/a2a"
 	"github.com/skillyard/skillyard/server/access"
+	"github.com/skillyard/skillyard/server/binding"
 	"github.com/skillyard/skillyard/wire"
 	"github.com/skillyard/skillyard/wire/pb"
 )
@@ -27,8 +28,9 @@ import (
 // serve runs a server over memory until the test is over.
 func serve(t *testing.T, o Options) (*Server, v1.A2AServiceClient) {
 	t.Helper()
-	o.Dialects = wire.New(wire.Options{})
-	o.Services = []*pb.Service{pb.V1(o.Dialects.V1)}
+	d := wire.New(wire.Options{})
+	o.Binding = binding.New(binding.Options{Dialects: d, Allow: func(*access.Record, bool) error { return nil }})
+	o.Services = []*pb.Service{pb.V1(d.V1)}
 	o.MaxMessage, o.MaxStreams, o.ConnTimeout = 1<<20, 100, time.Minute
 	o.Record = func(string, metadata.MD) *access.Record { return &access.Record{RequestID: "r-1"} }
 	s := New(o)
@@ -58,9 +60,9 @@ func TestServer_Panic(t *testing.T) {
 	var log bytes.Buffer
 	observed := make(chan *access.Record, 2)
 	_, c := serve(t, Options{
-		Log:          zerolog.New(&log),
-		Authenticate: func(func(string) string) (a2a.Caller, error) { panic("the secret") },
-		Observe:      func(rec *access.Record, _, _ string, _ time.Duration) { observed <- rec },
+		Log:      zerolog.New(&log),
+		Identify: func(*access.Record, access.Meta) error { panic("the secret") },
+		Observe:  func(rec *access.Record, _, _ string, _ time.Duration) { observed <- rec },
 	})
 	for range 2 {
 		_, err := c.GetTask(t.Context(), &v1.GetTaskRequest{Id: "x"})
@@ -80,12 +82,11 @@ func TestServer_Panic(t *testing.T) {
 func TestServer_Stop_Late(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	s, c := serve(t, Options{
-		Authenticate: func(func(string) string) (a2a.Caller, error) {
+		Identify: func(*access.Record, access.Meta) error {
 			close(entered)
 			<-release
-			return a2a.Caller{}, errors.New("too late")
+			return errors.New("too late")
 		},
-		Allow:   func(*access.Record, bool) error { return nil },
 		Observe: func(*access.Record, string, string, time.Duration) {},
 	})
 	answered := make(chan error, 1)
@@ -109,14 +110,14 @@ func TestServer_Stop_Late(t *testing.T) {
 
 func TestStatusOf(t *testing.T) {
 	d := wire.New(wire.Options{})
-	if st := statusOf(d, nil); st.Code() != codes.OK {
+	if st := statusOf(d, d.V1, nil); st.Code() != codes.OK {
 		t.Errorf("got %v, want OK", st)
 	}
-	if st := statusOf(d, errors.New("dial 10.0.0.1: secret")); st.Code() != codes.Internal || st.Message() != "internal error" || len(st.Details()) != 1 {
+	if st := statusOf(d, d.V1, errors.New("dial 10.0.0.1: secret")); st.Code() != codes.Internal || st.Message() != "internal error" || len(st.Details()) != 1 {
 		t.Errorf("got %v, want an internal error", st)
 	}
 	bad := "not utf-8 \xff"
-	st := statusOf(d, &a2a.Error{
+	st := statusOf(d, d.V1, &a2a.Error{
 		Code: a2a.CodeInvalidParams, Message: bad, Details: map[string]string{"x": bad},
 		Fields: []a2a.FieldViolation{{Field: bad, Description: bad}}, RetryAfter: time.Second,
 	})

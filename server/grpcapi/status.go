@@ -11,15 +11,15 @@ import (
 	"github.com/skillyard/skillyard/wire"
 )
 
-// statusOf is the status that answers an error: the code of the one table, with an
-// ErrorInfo (A2A 1.0 §10.6) and, where there is something to say in them, a BadRequest
-// and a RetryInfo.
-func statusOf(d *wire.Dialects, err error) *status.Status {
+// statusOf is the status that answers an error to a client of the dialect: the code of
+// the one table, with an ErrorInfo (A2A 1.0 §10.6) and, where there is something to say
+// in them, a BadRequest and a RetryInfo.
+func statusOf(d *wire.Dialects, x *wire.Dialect, err error) *status.Status {
 	if err == nil {
 		return status.New(codes.OK, "")
 	}
 	e := a2a.AsError(err)
-	s := d.StatusOf(e)
+	s := d.StatusOf(x, e)
 	info := &errdetails.ErrorInfo{Reason: s.Reason, Domain: wire.ErrorDomain}
 	for k, v := range e.Details {
 		if info.Metadata == nil {

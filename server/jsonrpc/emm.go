@@ -34,7 +34,7 @@ func (h *Handler) StatusStream(id func(*http.Request) a2a.TaskID) http.Handler {
 			binding.SetRetryAfter(w, a2a.AsError(err))
 			h.writeError(w, Status(err), nil, d, err)
 		}
-		if err := h.b.Allow(w, r, true); err != nil {
+		if err := h.b.Allow(rec, true); err != nil {
 			fail(err)
 			return
 		}
@@ -61,7 +61,7 @@ func (h *Handler) StatusStream(id func(*http.Request) a2a.TaskID) http.Handler {
 		rec.Saw(t)
 		binding.Begin(w)
 		o := &binding.Opened{Task: t, Reader: reader}
-		if after, ok := binding.LastEvent(r); ok && after <= t.Seq {
+		if after, ok := binding.LastEvent(&binding.Call{Meta: r.Header, HTTP: r}); ok && after <= t.Seq {
 			o.Resumed, o.After = true, after
 		}
 		rec.Err = binding.Fault(r.Context(), h.b.Frames(w, a2a.OpSubscribe, d.Stream, o, framing).Serve(r.Context()))

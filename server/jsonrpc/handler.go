@@ -42,7 +42,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) *binding.Runnin
 	env, d, m, err := h.parse(w, r)
 	if err == nil {
 		rec.Method = env.Method
-		err = h.b.Allow(w, r, m.Op.Reads())
+		err = h.b.Allow(rec, m.Op.Reads())
 	}
 	if m.Op == a2a.OpExtendedCard {
 		agentcard.KeepPrivate(w.Header())

@@ -45,7 +45,7 @@ func TestHandler_Push(t *testing.T) {
 	h := New(binding.New(binding.Options{
 		Dialects: wire.New(wire.Options{}), MaxBody: 1 << 20, Push: p,
 		MaxWait: func(string) time.Duration { return 0 },
-		Allow:   func(http.ResponseWriter, *http.Request, bool) error { return nil },
+		Allow:   func(*access.Record, bool) error { return nil },
 	}))
 	for _, tc := range []struct{ version, method, params, called, answer string }{
 		{"1.0", "CreateTaskPushNotificationConfig", `{"taskId":"t","url":"https://h","token":"s3cret"}`, "set t ", `"result":{"id":"p-1","taskId":"t","url":"https://h"}`},

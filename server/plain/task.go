@@ -18,7 +18,7 @@ import (
 // Skills serves GET /skills.
 func (h *Handler) Skills(w http.ResponseWriter, r *http.Request) {
 	rec := access.From(r.Context())
-	if err := h.b.Allow(w, r, true); err != nil {
+	if err := h.b.Allow(access.From(r.Context()), true); err != nil {
 		Refuse(w, r, a2a.AsError(err))
 		return
 	}
@@ -155,7 +155,7 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request) *binding.Running 
 	c := binding.Call{Op: a2a.OpSubscribe, Dialect: h.b.Dialects.Plain}
 	c.Decode = func(lim wire.Limits) (any, error) { return &a2a.GetRequest{ID: id}, checkID("task", string(id), lim) }
 	rec.Method = string(c.Op)
-	err := h.b.Allow(w, r, true)
+	err := h.b.Allow(access.From(r.Context()), true)
 	if err == nil {
 		binding.Begin(w)
 		var s *binding.Running
@@ -180,7 +180,7 @@ func errorFrame(b []byte, err error) []byte {
 func (h *Handler) do(w http.ResponseWriter, r *http.Request, c binding.Call) (any, bool) {
 	rec := access.From(r.Context())
 	rec.Method = string(c.Op)
-	err := h.b.Allow(w, r, c.Op.Reads())
+	err := h.b.Allow(rec, c.Op.Reads())
 	var res any
 	if err == nil {
 		binding.Begin(w)

@@ -311,3 +311,11 @@ func TestWorker_Request_V01(t *testing.T) {
 		t.Errorf("got %v, want JSON and the token", a.Header)
 	}
 }
+
+// TestWorker_ignores_proxies: a proxy would hide the address that is called.
+func TestWorker_ignores_proxies(t *testing.T) {
+	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
+	if newClient(newGuard(t, guard.Options{}), 1).Transport.(*http.Transport).Proxy != nil {
+		t.Error("the client takes a proxy from the environment")
+	}
+}

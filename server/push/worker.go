@@ -7,8 +7,7 @@
 // process that ends between two steps delivers late, and perhaps twice under the
 // same id, but never not at all.
 //
-// A guard.Guard decides what may be called at all, and makes the one HTTP client for
-// addresses that clients gave.
+// A guard.Guard decides what may be called at all.
 //
 // What it refuses: addresses of private networks (unless allowed), redirects,
 // proxies, and telling anybody but the webhook about its secrets.
@@ -140,7 +139,7 @@ func New(o Options) (*Worker, error) {
 	}
 	o.defaults()
 	w := &Worker{
-		o: o, client: o.Guard.Client(o.PerHost), agent: "Skillyard",
+		o: o, client: newClient(o.Guard, o.PerHost), agent: "Skillyard",
 		wake: make(chan struct{}, 1), looped: make(chan struct{}),
 		notified: make(map[a2a.TaskID]struct{}), queue: newQueue(o.Workers, o.PerHost),
 	}

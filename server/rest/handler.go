@@ -113,7 +113,7 @@ func (h *Handler) check(w http.ResponseWriter, r *http.Request, rt *route, d *wi
 	if e := h.b.Dialects.Accepts(d, binding.Version(r)); e != nil {
 		return e
 	}
-	return h.b.Allow(w, r, op.Reads())
+	return h.b.Allow(access.From(r.Context()), op.Reads())
 }
 
 // params gathers the params of the request. Only a POST has a body; how one with

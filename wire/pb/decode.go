@@ -2,20 +2,12 @@ package pb
 
 import (
 	"encoding/base64"
-	"fmt"
 	"slices"
 
 	v1 "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 
 	"github.com/skillyard/skillyard/a2a"
 	"github.com/skillyard/skillyard/wire"
-)
-
-// How deep the places for free JSON are in the JSON form of a request.
-const (
-	levelParams  = 2
-	levelMessage = 3
-	levelPart    = 5
 )
 
 // formV1 decodes the requests of A2A 1.0.
@@ -41,54 +33,7 @@ func (f *formV1) send(q *v1.SendMessageRequest, lim wire.Limits) (any, error) {
 		}
 		req.Push.TaskID = "" // it is the one of the message
 	}
-	request, err := rawObject("metadata", q.GetMetadata(), levelParams, lim)
-	if err != nil {
-		return nil, err
-	}
-	if req.Message, err = f.message(q.GetMessage(), lim); err != nil {
-		return nil, err
-	}
-	req.Message.Request = request
-	req.TaskID, req.ContextID = a2a.TaskID(q.GetMessage().GetTaskId()), a2a.ContextID(q.GetMessage().GetContextId())
-	req.Skills = wire.MetadataHints(request, req.Message.Metadata)
-	return req, nil
-}
-
-// message decodes the message of a send.
-func (f *formV1) message(q *v1.Message, lim wire.Limits) (m a2a.Message, err error) {
-	for _, id := range [...]struct{ field, value string }{
-		{"message.messageId", q.GetMessageId()}, {"message.taskId", q.GetTaskId()}, {"message.contextId", q.GetContextId()},
-	} {
-		if err := lim.CheckID(id.field, id.value); err != nil {
-			return m, err
-		}
-	}
-	switch {
-	case q.GetMessageId() == "":
-		return m, required("message.messageId")
-	case q.GetRole() == v1.Role_ROLE_UNSPECIFIED:
-		return m, required("message.role")
-	case q.GetRole() != v1.Role_ROLE_USER:
-		return m, a2a.InvalidParams("message.role", "must be ROLE_USER")
-	case len(q.GetParts()) == 0:
-		return m, a2a.InvalidParams("message.parts", "must have at least one part")
-	case len(q.GetParts()) > lim.MaxParts:
-		return m, a2a.InvalidParams("message.parts", fmt.Sprintf("must not have more than %d elements", lim.MaxParts))
-	}
-	m = a2a.Message{ID: q.GetMessageId(), Role: a2a.RoleUser, Extensions: slices.Clone(q.GetExtensions())}
-	for _, id := range q.GetReferenceTaskIds() {
-		m.ReferenceTaskIDs = append(m.ReferenceTaskIDs, a2a.TaskID(id))
-	}
-	if m.Metadata, err = rawObject("message.metadata", q.GetMetadata(), levelMessage, lim); err != nil {
-		return m, err
-	}
-	m.Parts = make([]a2a.Part, len(q.GetParts()))
-	for i, p := range q.GetParts() {
-		if m.Parts[i], err = part(fmt.Sprintf("message.parts[%d]", i), p, lim); err != nil {
-			return m, err
-		}
-	}
-	return m, nil
+	return req, complete(req, q.GetMessage(), int32(q.GetMessage().GetRole()), part, q.GetMetadata(), lim)
 }
 
 // part decodes a part: exactly one of text, raw, url and data (A2A 1.0 §4.1.6).
@@ -111,26 +56,6 @@ func part(field string, q *v1.Part, lim wire.Limits) (p a2a.Part, err error) {
 	}
 	p.Metadata, err = rawObject(field+".metadata", q.GetMetadata(), levelPart, lim)
 	return p, err
-}
-
-// historyLength decodes an optional number of messages.
-func historyLength(field string, n *int32) (*int, error) {
-	if n == nil {
-		return nil, nil
-	}
-	if *n < 0 {
-		return nil, a2a.InvalidParams(field, "must not be negative")
-	}
-	v := int(*n)
-	return &v, nil
-}
-
-// requiredID checks an id that has to be there.
-func requiredID(field, id string, lim wire.Limits) error {
-	if id == "" {
-		return required(field)
-	}
-	return lim.CheckID(field, id)
 }
 
 func (f *formV1) get(q *v1.GetTaskRequest, lim wire.Limits) (any, error) {
@@ -164,25 +89,21 @@ func (f *formV1) list(q *v1.ListTasksRequest, lim wire.Limits) (any, error) {
 		return nil, err
 	}
 	req := &a2a.ListRequest{
-		ContextID: a2a.ContextID(q.GetContextId()), PageToken: q.GetPageToken(), PageSize: int(q.GetPageSize()),
+		ContextID: a2a.ContextID(q.GetContextId()), PageToken: q.GetPageToken(),
 		View: a2a.View{OmitArtifacts: !q.GetIncludeArtifacts()},
 	}
-	if q.PageSize != nil && (req.PageSize < 1 || req.PageSize > 100) {
-		return nil, a2a.InvalidParams("pageSize", "must be between 1 and 100")
-	}
-	// UNRECOGNIZED (-1) is the placeholder of clients built from partial objects.
-	if n, states := int(q.GetStatus()), a2a.States(); n > len(states) || n < -1 {
-		return nil, a2a.InvalidParams("status", "must be a task state such as TASK_STATE_WORKING")
-	} else if n > 0 {
-		req.State = states[n-1]
-	}
-	if after := q.GetStatusTimestampAfter(); after != nil {
-		if !after.IsValid() {
-			return nil, a2a.InvalidParams("statusTimestampAfter", "must be a timestamp such as 2026-11-30T13:00:00.000Z")
-		}
-		req.StatusAfter = after.AsTime()
-	}
 	var err error
+	if q.PageSize != nil {
+		if req.PageSize, err = pageSize(q.GetPageSize()); err != nil {
+			return nil, err
+		}
+	}
+	if req.State, err = stateFilter(int32(q.GetStatus())); err != nil {
+		return nil, err
+	}
+	if err := since(req, "statusTimestampAfter", q.GetStatusTimestampAfter()); err != nil {
+		return nil, err
+	}
 	req.View.HistoryLength, err = historyLength("historyLength", q.HistoryLength)
 	return req, err
 }
@@ -193,7 +114,7 @@ func (f *formV1) pushConfig(prefix string, q *v1.TaskPushNotificationConfig, lim
 		ID: q.GetId(), TaskID: a2a.TaskID(q.GetTaskId()), URL: q.GetUrl(), Token: q.GetToken(), Dialect: f.dialect,
 		Scheme: q.GetAuthentication().GetScheme(), Credentials: q.GetAuthentication().GetCredentials(),
 	}
-	return c, lim.CheckPush(prefix, c)
+	return c, lim.CheckPush(prefix, "scheme", c)
 }
 
 func (f *formV1) setPush(q *v1.TaskPushNotificationConfig, lim wire.Limits) (any, error) {

@@ -50,21 +50,11 @@ func TaskV1(t *a2a.Task, view a2a.View) *v1.Task {
 }
 
 func statusV1(id a2a.TaskID, context a2a.ContextID, s *a2a.Status) *v1.TaskStatus {
-	m := &v1.TaskStatus{State: stateV1(s.State), Timestamp: timestamp(s.At)}
+	m := &v1.TaskStatus{State: v1.TaskState(stateNumber(s.State)), Timestamp: timestamp(s.At)}
 	if s.Message != nil {
 		m.Message = MessageV1(s.Message, context, id, s.Code)
 	}
 	return m
-}
-
-// stateV1 returns the number of a state, 0 for one that the protocol does not have.
-func stateV1(s a2a.State) v1.TaskState {
-	for i, state := range a2a.States() {
-		if state == s {
-			return v1.TaskState(i + 1)
-		}
-	}
-	return v1.TaskState_TASK_STATE_UNSPECIFIED
 }
 
 // MessageV1 returns a message of a task, or one that stands for itself (task "").

@@ -23,7 +23,8 @@
 //     of members with one name that go out the last one counts.
 //
 // A task that came in as JSON keeps its bytes: only what is sent in this encoding is
-// rounded. Content of raw parts is bytes here and base64 there, without loss.
+// rounded. Content of raw parts is bytes here and base64 there, without loss; in 0.3 it is
+// the text of the base64 in both, as the SDKs have it.
 package pb
 
 import (
@@ -68,6 +69,9 @@ type Method struct {
 	// JSON of a card (ExtendedCard). It is nil for operations that stream.
 	Result func(res any, view a2a.View) (proto.Message, error)
 }
+
+// Services are all services of the server, the newest version first.
+func Services(d *wire.Dialects) []*Service { return []*Service{V1(d.V1), V03(d.RestV03)} }
 
 // Streams reports whether the rpc answers with a stream.
 func (m *Method) Streams() bool { return m.Result == nil }
