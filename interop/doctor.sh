@@ -120,7 +120,7 @@ say() { # say ok|FAIL TEXT
 }
 
 # The lines of the report for this proxy that belong to a place.
-lines() { jq -r --arg p "$proxy" --arg w "$1" '[.findings[].fixes[]? | select(.proxy == $p and (.where | test($w)))] | unique_by(.lines) | .[].lines[]' "$dir/report" | awk '!/;$/ || !seen[$0]++'; }
+lines() { jq -r --arg p "$proxy" --arg w "$1" '[.findings[].fixes[]? | select(.proxy == $p and (.where | test($w)))] | unique_by(.lines) | .[].lines[]' "$dir/report" | awk '!/^[^ ].*;$/ || !seen[$0]++'; }
 
 # named CHECK SEVERITY: the report has that, and nothing else that is wrong. CHECK is a
 # regular expression, for faults that two checks see.

@@ -81,6 +81,7 @@ func (e *exam) checkToken(ctx context.Context) []Finding {
 	e.locked = true
 	hint := ""
 	if kind == replyAuth {
+		e.refused++
 		hint = "see whether the token is right, and whether the proxy passes the header on"
 		if e.card.tokenHeader != "" {
 			hint += fmt.Sprintf(" (%s)", excerpt(e.card.tokenHeader))

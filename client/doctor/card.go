@@ -42,7 +42,8 @@ const (
 type offer struct {
 	binding, version string
 	url              string // as declared
-	// reach is where it is really called: the declared URL, mended if it is wrong.
+	// reach is where it is really called: the declared URL, mended if it is wrong; "" if
+	// it is on another host, which is not called.
 	reach string
 }
 
@@ -159,6 +160,7 @@ func (e *exam) checkCard(ctx context.Context) []Finding {
 			}
 			if with.status == a.status {
 				e.locked, e.secured = true, true
+				e.refused++
 				return bad("the card asks for a token and refuses this one (HTTP %d)", a.status)
 			}
 			a, e.secured = with, true
@@ -215,7 +217,7 @@ func (c *card) main() *offer {
 		return n
 	}
 	for _, o := range c.offers {
-		if best == nil || rank(o) > rank(best) {
+		if o.reach != "" && (best == nil || rank(o) > rank(best)) {
 			best = o
 		}
 	}

@@ -110,7 +110,7 @@ type need struct {
 var (
 	needAnswer   = need{func(e *exam) bool { return e.answered }, "the server does not answer"}
 	needCard     = need{func(e *exam) bool { return e.card != nil }, "there is no card"}
-	needEndpoint = need{func(e *exam) bool { return e.main != nil }, "the card names no endpoint of JSON-RPC or HTTP+JSON"}
+	needEndpoint = need{func(e *exam) bool { return e.main != nil }, "the card names no endpoint of JSON-RPC or HTTP+JSON on this host"}
 	needGRPC     = need{func(e *exam) bool { return len(e.card.grpc) > 0 }, "the card names no gRPC"}
 	needStreams  = need{func(e *exam) bool { return e.card.streams }, "the agent does not stream, says its card"}
 	needFlow     = need{func(e *exam) bool { return e.flow != nil }, "there was no stream to look at"}
@@ -213,7 +213,7 @@ func (e *exam) verdict(r *Report) Verdict {
 	switch {
 	case e.late && !e.answered:
 		return Timeout
-	case r.Count(Fail) > 0:
+	case r.Count(Fail) > e.refused:
 		return Fault
 	case e.late:
 		return Timeout

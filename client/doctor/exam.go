@@ -29,6 +29,9 @@ type exam struct {
 	// secured says that calls without a token are refused, locked that those of this
 	// examination are.
 	secured, locked bool
+	// refused is how many findings failed because the token is not accepted.
+	refused int
+	under   *string // the prefix of the server's paths, once it is known
 
 	flow *flow         // a stream that was seen
 	beat time.Duration // the server's heartbeat, if its probe says it

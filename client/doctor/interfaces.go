@@ -11,10 +11,15 @@ func (e *exam) checkInterfaces(ctx context.Context) []Finding {
 	var list []Finding
 	seen := map[string]bool{}
 	for _, o := range e.card.offers {
-		if key := o.String() + " " + o.reach; !seen[key] {
-			seen[key] = true
+		key := o.String() + " " + o.reach
+		switch {
+		case seen[key]:
+		case o.reach == "":
+			list = append(list, found(Skipped, "%s is on another host: %s", o, excerpt(o.url)))
+		default:
 			list = append(list, e.checkInterface(ctx, o))
 		}
+		seen[key] = true
 	}
 	return list
 }
@@ -46,6 +51,8 @@ func (e *exam) checkInterface(ctx context.Context, o *offer) Finding {
 		case to.Scheme != a.url.Scheme:
 			f.Hint = "let the card name " + to.Scheme + ", and give clients such a URL"
 			f.Fixes = fixForwarded(to.Scheme, to.Host, e.prefix())
+		case to.Path == a.url.Path:
+			f.Hint = "let the card name " + shown(to) + ", and give clients such a URL"
 		default:
 			f.Hint = "let the proxy pass both forms on, with and without a slash at the end, or let the card name " + shown(to)
 			f.Fixes = fixSlash(a.url.Path)

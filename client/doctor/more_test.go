@@ -45,6 +45,9 @@ func TestDoctor_Token(t *testing.T) {
 	t.Run("a wrong one", func(t *testing.T) {
 		r := examine(t, doctor.Options{URL: srv.URL, Token: "other"})
 		expect(t, r, map[string]string{"auth": "fail a call with the token gets HTTP 401"})
+		if r.Verdict != doctor.NoAuth {
+			t.Errorf("got %s, want auth", r.Verdict)
+		}
 	})
 }
 

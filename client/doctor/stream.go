@@ -140,9 +140,11 @@ func (f *flow) late() time.Duration {
 }
 
 // probe opens Skillyard's stream without a task.
-func (e *exam) probe(whole, every time.Duration) ask {
+func (e *exam) probe(whole, every time.Duration) ask { return e.probeAt(e.prefix(), whole, every) }
+
+func (e *exam) probeAt(prefix string, whole, every time.Duration) ask {
 	return ask{
-		method: http.MethodGet, url: e.base.Scheme + "://" + e.base.Host + e.prefix() + fmt.Sprintf("/probe/stream?for=%s&every=%s", whole, every),
+		method: http.MethodGet, url: e.base.Scheme + "://" + e.base.Host + prefix + fmt.Sprintf("/probe/stream?for=%s&every=%s", whole, every),
 		as: caller, time: whole + stepTime,
 	}
 }
@@ -150,10 +152,19 @@ func (e *exam) probe(whole, every time.Duration) ask {
 // checkStream looks whether events arrive as they are sent.
 func (e *exam) checkStream(ctx context.Context) []Finding {
 	p := e.o.pace
-	f, a, err := e.watch(ctx, e.probe(p.whole, p.every))
+	var f *flow
+	var a *answer
+	for _, prefix := range e.prefixes() {
+		var err error
+		if f, a, err = e.watch(ctx, e.probeAt(prefix, p.whole, p.every)); err != nil {
+			return bad("the stream does not begin: %s", excerpt(plainCause(err)))
+		}
+		if f != nil {
+			e.under = &prefix
+			break
+		}
+	}
 	switch {
-	case err != nil:
-		return bad("the stream does not begin: %s", excerpt(plainCause(err)))
 	case f == nil && a.status == http.StatusServiceUnavailable:
 		return skip("the server has too many probes at a time")
 	case f == nil:

@@ -38,6 +38,7 @@ func (e *exam) checkURLs(ctx context.Context) []Finding {
 	if len(e.card.offers) == 0 {
 		return bad("the card names no endpoint of JSON-RPC or HTTP+JSON")
 	}
+	e.main = e.card.main()
 	if len(order) == 0 {
 		return good("they are at %s", e.base.Scheme+"://"+e.base.Host)
 	}
@@ -57,12 +58,16 @@ func (e *exam) checkURLs(ctx context.Context) []Finding {
 	return list
 }
 
-// prefix is the path that a proxy seems to put before those of the server: that of the
-// place where the card is, without the mounts that Skillyard has itself.
-func (e *exam) prefix() string {
+// prefixes are the paths that a proxy may have put before those of the server, the
+// likeliest first: that of the place where the card is, without the mounts that
+// Skillyard has itself, and with them.
+func (e *exam) prefixes() []string {
+	if e.under != nil {
+		return []string{*e.under}
+	}
 	u, err := url.Parse(e.root())
 	if err != nil {
-		return ""
+		return []string{""}
 	}
 	p := u.Path
 	for _, mount := range []string{"/api/a2a/tasks", "/api/a2a", "/api", "/rest"} {
@@ -71,8 +76,14 @@ func (e *exam) prefix() string {
 	if i := strings.Index(p, "/skills/"); i >= 0 {
 		p = p[:i]
 	}
-	return p
+	if p == u.Path {
+		return []string{p}
+	}
+	return []string{p, u.Path}
 }
+
+// prefix is the likeliest of the prefixes.
+func (e *exam) prefix() string { return e.prefixes()[0] }
 
 // urlFault returns what is wrong with the URL of an interface, or nil. It sets where the
 // interface is reached.
@@ -102,6 +113,8 @@ func (e *exam) urlFault(ctx context.Context, o *offer) *urlFault {
 		return &urlFault{severity: Fail, text: "%s is an address to listen on, which nobody can call", public: true}
 	case host == named && u.Scheme == "http" && e.base.Scheme == "https":
 		return &urlFault{severity: Fail, text: "%s is http, though the server was reached by https: tokens would go in the clear, or to a redirect", public: true}
+	case host == named && u.Scheme == "https" && e.base.Scheme == "http" && e.answers(ctx, o, o.url):
+		return &urlFault{severity: Warn, text: "%s is https, but the URL that was given is http: give clients the https one"}
 	case host == named:
 		if e.answers(ctx, o, o.url) {
 			return &urlFault{severity: Warn, text: "%s has another scheme or port than the URL that was given: clients go past the proxy, without its protection", public: true}
@@ -113,6 +126,9 @@ func (e *exam) urlFault(ctx context.Context, o *offer) *urlFault {
 		return nil // both are this machine
 	case internal(host):
 		return &urlFault{severity: Fail, text: "%s is another host than " + excerpt(e.base.Host) + ", with a name or address of an internal network", public: true}
+	}
+	if !e.answers(ctx, o, o.reach) {
+		o.reach = "" // it is really there, it seems
 	}
 	return &urlFault{
 		severity: Warn, text: "%s is on another host than " + excerpt(e.base.Host) + " and was not called; credentials must not follow there",
@@ -128,12 +144,15 @@ func (e *exam) find(ctx context.Context, o *offer, path string) string {
 		path = "/" + path
 	}
 	plain := at + path
-	prefix := e.prefix()
-	if prefix == "" || path == prefix || strings.HasPrefix(path, prefix+"/") || e.answers(ctx, o, plain) {
+	prefixes := e.prefixes()
+	if prefixes[len(prefixes)-1] == "" || e.answers(ctx, o, plain) {
 		return plain
 	}
-	if below := at + prefix + path; e.answers(ctx, o, below) {
-		return below
+	for _, prefix := range prefixes {
+		if below := at + prefix + path; prefix != "" && e.answers(ctx, o, below) {
+			e.under = &prefix
+			return below
+		}
 	}
 	return plain
 }

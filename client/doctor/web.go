@@ -150,6 +150,7 @@ func (e *exam) setToken(h http.Header, token string) {
 // notice remembers which proxy an answer names.
 func (e *exam) notice(h http.Header) {
 	said := strings.ToLower(strings.Join(append(h.Values("Server"), h.Values("Via")...), " "))
+	said = strings.ReplaceAll(said, "openresty", "nginx")
 	for _, name := range proxies {
 		if e.proxy == "" && strings.Contains(said, name) {
 			e.proxy = name

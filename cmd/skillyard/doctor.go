@@ -35,7 +35,7 @@ It asks for what changes nothing and makes no task, unless --send allows it. One
 call is made with a wrong token. The token itself goes to the host of the URL only.
 
 The exit code is 0 if nothing failed, 1 after a fault, 2 for a wrong command line,
-6 if there was no answer in time, 7 if a token is missing.`,
+6 if there was no answer in time, 7 if a token is missing or refused.`,
 		Example: "  skillyard doctor https://agents.example.com\n" +
 			"  A2A_TOKEN=… skillyard doctor https://agents.example.com/my --proxy caddy\n" +
 			"  skillyard doctor https://agents.example.com --send --skill weekly_report --text 'last week'",
@@ -214,14 +214,14 @@ func merged(r *doctor.Report) []doctor.Fix {
 				at = len(list)
 				list = append(list, doctor.Fix{Proxy: fix.Proxy, Where: fix.Where})
 			}
-			// Lines that open a block belong to those after them.
+			// Directives that stand alone may be in several; lines of a block belong together.
 			whole := key + "\n" + strings.Join(fix.Lines, "\n")
 			if seen[whole] {
 				continue
 			}
 			seen[whole] = true
 			for _, line := range fix.Lines {
-				if single := key + "\n" + line; !strings.HasSuffix(line, ";") || !seen[single] {
+				if single := key + "\n" + line; line[0] == ' ' || !strings.HasSuffix(line, ";") || !seen[single] {
 					seen[single] = true
 					list[at].Lines = append(list[at].Lines, line)
 				}
