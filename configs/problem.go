@@ -149,11 +149,19 @@ func (d *document) excerpt(p place) string {
 
 // secretKey finds the value of a key that sounds like a secret. What follows on
 // the line is hidden with it.
-var secretKey = regexp.MustCompile(`(?i)((?:^|[\s{,"'-])[\w-]*(?:key|secret|token|password|credential)[\w-]*["']?\s*:\s*)\S.*`)
+var secretKey = regexp.MustCompile(`(?i)((?:^|[\s{,"'-])[\w-]*(?:key|secret|token|password|credential|authorization|cookie)[\w-]*["']?\s*:\s*)\S.*`)
+
+// userInfo finds the user and the password in a URL, query what follows its "?".
+var (
+	userInfo = regexp.MustCompile(`://[^/\s"'@]*@`)
+	query    = regexp.MustCompile(`(://[^\s"'?]*\?)[^\s"']+`)
+)
 
 func maskLine(line string) string {
 	if !utf8.ValidString(line) {
 		line = strings.ToValidUTF8(line, "\uFFFD")
 	}
+	line = userInfo.ReplaceAllString(line, "://"+mask+"@")
+	line = query.ReplaceAllString(line, "${1}"+mask)
 	return secretKey.ReplaceAllString(line, "${1}"+mask)
 }

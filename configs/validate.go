@@ -9,13 +9,10 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/go-playground/validator/v10"
 )
 
 // check returns every problem of the values: first what one value says, then what
@@ -49,48 +46,7 @@ func (k *checker) fault(path, format string, args ...any) {
 
 // tags checks the validate tags of the types.
 func (k *checker) tags() {
-	v := validator.New(validator.WithRequiredStructEnabled())
-	v.RegisterTagNameFunc(func(f reflect.StructField) string { return keyOf(f) })
-	err := v.Struct(k.cfg)
-	var faults validator.ValidationErrors
-	if !errors.As(err, &faults) {
-		return // nil: a Config is always a valid argument
-	}
-	for _, f := range faults {
-		_, path, _ := strings.Cut(f.Namespace(), ".")
-		k.fault(path, "%s", sentence(f))
-	}
-}
-
-// sentence says what a failed tag asks for.
-func sentence(f validator.FieldError) string {
-	param := f.Param()
-	switch f.Tag() {
-	case "required":
-		return "is required"
-	case "oneof":
-		return fmt.Sprintf("is %q; must be one of %s", f.Value(), strings.ReplaceAll(param, " ", ", "))
-	case "gt":
-		if param == "" || param == "0" {
-			return "must be greater than 0"
-		}
-		return "must be greater than " + param
-	case "gte":
-		return "must be at least " + param
-	case "lte":
-		return "must be at most " + param
-	case "min":
-		return "must have at least " + param
-	case "max":
-		return "must have at most " + param + " characters"
-	case "len":
-		return "must have " + param + " characters"
-	case "hexadecimal":
-		return "must be hexadecimal"
-	case "timezone":
-		return fmt.Sprintf("%q is not a time zone such as UTC or Europe/Kyiv", f.Value())
-	}
-	return "does not satisfy " + f.Tag()
+	tagFaults(k.cfg, func(path, message string) { k.fault(path, "%s", message) })
 }
 
 func (k *checker) server() {

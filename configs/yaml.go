@@ -22,7 +22,7 @@ const maxFile = 1 << 20
 // maxNesting bounds how deep a file's lists and mappings are nested.
 const maxNesting = 100
 
-// reader reads one YAML file into a Config.
+// reader reads one YAML file into a struct.
 type reader struct {
 	doc      *document
 	env      map[string]string
@@ -31,14 +31,14 @@ type reader struct {
 	plain bool
 }
 
-// readYAML reads data over cfg. The document is returned also with an error.
+// readYAML reads data over what into points to. The document is returned also with an
+// error.
 //
-
-// The parsed tree is first fitted to the Config's type: references are resolved,
+// The parsed tree is first fitted to the type: references are resolved,
 // every fault is noted with its place, and each scalar becomes a node of the kind
 // its field wants, so that 8080 may be a string and "30s" a duration. Decoding
 // then has nothing left to complain about; it is strict all the same.
-func readYAML(cfg *Config, name string, data []byte, env map[string]string) (*document, error) {
+func readYAML(into any, name string, data []byte, env map[string]string) (*document, error) {
 	r := &reader{
 		doc: &document{name: name, lines: strings.Split(string(data), "\n"), places: map[string]place{}},
 		env: env,
@@ -67,12 +67,12 @@ func readYAML(cfg *Config, name string, data []byte, env map[string]string) (*do
 	if body == nil {
 		return r.doc, nil
 	}
-	body = r.fit(body, reflect.TypeFor[Config](), "")
+	body = r.fit(body, reflect.TypeOf(into).Elem(), "")
 	if len(r.problems) > 0 {
 		return r.doc, join(r.problems)
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(nil), yaml.Strict())
-	if err := dec.DecodeFromNode(body, cfg); err != nil {
+	if err := dec.DecodeFromNode(body, into); err != nil {
 		return r.doc, r.foreign(err)
 	}
 	return r.doc, nil
@@ -190,8 +190,26 @@ func (r *reader) fit(n ast.Node, t reflect.Type, path string) ast.Node {
 			seq.Values[i] = r.fit(item, t.Elem(), path+"["+strconv.Itoa(i)+"]")
 		}
 		return seq
+	case t.Kind() == reflect.Map:
+		return r.fitMap(n, t, path)
 	}
 	return r.fitScalar(n, t, path)
+}
+
+// fitMap fits a mapping whose keys are the user's own.
+func (r *reader) fitMap(n ast.Node, t reflect.Type, path string) ast.Node {
+	entries := asMapping(n)
+	if entries == nil {
+		r.fault(n, path, "must be a mapping")
+		return n
+	}
+	seen := make(map[string]int, len(entries))
+	for _, entry := range entries {
+		if key, ok := r.key(entry, path, seen); ok {
+			entry.Value = r.fit(entry.Value, t.Elem(), join2(path, key))
+		}
+	}
+	return n
 }
 
 func (r *reader) fitStruct(n ast.Node, t reflect.Type, path string) ast.Node {

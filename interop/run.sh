@@ -3,7 +3,7 @@
 # loopback port with an empty data directory and keys that sign its cards, runs every client (or those named
 # as arguments), stops it, and counts.
 #
-#   interop/run.sh [CLIENT...]        js-1.3.0 js-0.3.14 py-1 py-0.3 fasta2a go
+#   interop/run.sh [CLIENT...]        js-1.3.0 js-0.3.14 py-1 py-0.3 fasta2a go mcp
 #
 # With SKILLYARD_URL set, a server that runs already is used instead; SKILLYARD_SIGNED=1
 # then says that its cards are signed.
@@ -42,7 +42,7 @@ start_server() {
 card:
   signing: {keys: [{kid: ec, file: $work/ec.pem}, {kid: ed, file: $work/ed.pem}]}
 YAML
-  export SKILLYARD_SIGNED=1
+  export SKILLYARD_SIGNED=1 SKILLYARD_BIN=$binary
   A2A_PUBLIC_URL=$SKILLYARD_URL "$binary" serve --config "$work/config.yaml" \
     --addr "${SKILLYARD_URL#http://}" --data "$work/data" >"$work/server.log" 2>&1 &
   server_pid=$!
@@ -76,7 +76,7 @@ install_node() {
 run_client() {
   local dir=$here/$1
   case $1 in
-    js-*) install_node "$dir" && (cd "$dir" && node check.mjs) ;;
+    js-* | mcp) install_node "$dir" && (cd "$dir" && node check.mjs) ;;
     py-* | fasta2a) install_python "$dir" && (cd "$dir" && .venv/bin/python check.py) ;;
     go) (cd "$dir" && go build -trimpath -o "$work/go-client" . && "$work/go-client") ;;
     *) echo "no such client: $1" && return 2 ;;
@@ -84,7 +84,7 @@ run_client() {
 }
 
 clients=("$@")
-[[ $# -gt 0 ]] || clients=(js-1.3.0 js-0.3.14 py-1 py-0.3 fasta2a go)
+[[ $# -gt 0 ]] || clients=(js-1.3.0 js-0.3.14 py-1 py-0.3 fasta2a go mcp)
 
 if [[ -z ${SKILLYARD_URL:-} ]]; then
   say "build and start the server"

@@ -90,7 +90,7 @@ card and durable tasks.
 		"configuration `file`, - for standard input (A2A_CONFIG)")
 	root.AddCommand(
 		p.serveCommand(), p.validateCommand(), p.cardCommand(), p.skillsCommand(), p.pushCommand(),
-		p.configCommand(), p.keysCommand(), p.healthcheckCommand(), p.doctorCommand(), p.versionCommand(),
+		p.mcpCommand(), p.configCommand(), p.keysCommand(), p.healthcheckCommand(), p.doctorCommand(), p.versionCommand(),
 	)
 	return root
 }
@@ -161,6 +161,15 @@ func (p *program) dataDir(flag string) (string, error) {
 			return filepath.Abs(dir)
 		}
 	}
+	dir, err := p.userState()
+	if err != nil {
+		return "", errors.New("no place for the data, as HOME is not set; use --data DIR or A2A_DATA")
+	}
+	return dir, nil
+}
+
+// userState returns skillyard in the user's directory for state.
+func (p *program) userState() (string, error) {
 	// A relative path must be ignored, says the XDG specification.
 	if state := p.env["XDG_STATE_HOME"]; filepath.IsAbs(state) {
 		return filepath.Join(state, "skillyard"), nil
@@ -170,7 +179,7 @@ func (p *program) dataDir(flag string) (string, error) {
 		home = p.env["USERPROFILE"]
 	}
 	if !filepath.IsAbs(home) {
-		return "", errors.New("no place for the data, as HOME is not set; use --data DIR or A2A_DATA")
+		return "", errors.New("HOME is not set")
 	}
 	return filepath.Join(home, ".local", "state", "skillyard"), nil
 }
