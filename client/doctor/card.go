@@ -174,7 +174,7 @@ func (e *exam) checkCard(ctx context.Context) []Finding {
 		}
 		e.card = c
 		e.main = c.main()
-		list := good("%s, %d skills", cmp.Or(c.title(), "an agent without a name"), c.skills)
+		list := good("%s, skills: %d", cmp.Or(c.title(), "an agent without a name"), c.skills)
 		if wanted != "" {
 			list = poor("%s", wanted)
 		}

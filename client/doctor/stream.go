@@ -85,10 +85,18 @@ func (f *flow) read(r io.Reader, began time.Time) {
 		r = z
 	}
 	lines := bufio.NewReader(io.LimitReader(r, maxRead))
+	more := false // the line goes on with an event
 	for {
 		line, err := lines.ReadString('\n')
-		if data, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), "data:"); ok {
+		line = strings.TrimRight(line, "\r\n")
+		switch data, ok := strings.CutPrefix(line, "data:"); {
+		case ok && more:
+			f.events[len(f.events)-1].data += "\n" + data
+		case ok:
 			f.events = append(f.events, event{at: time.Since(began), data: data})
+			more = true
+		case line == "":
+			more = false
 		}
 		if err != nil {
 			if err != io.EOF { //nolint:errorlint // what a Reader returns is the value itself
@@ -168,7 +176,11 @@ func (e *exam) checkStream(ctx context.Context) []Finding {
 	case f == nil && a.status == http.StatusServiceUnavailable:
 		return skip("the server has too many probes at a time")
 	case f == nil:
-		return skip("there is no /probe/stream here (HTTP %d), as Skillyard has; --send looks at the stream of a task", a.status)
+		hint := "--send looks at the stream of a task"
+		if e.o.Send {
+			hint = "see task stream"
+		}
+		return skip("there is no /probe/stream here (HTTP %d), as Skillyard has; %s", a.status, hint)
 	}
 	beats := f.beats()
 	if len(beats) == 0 && f.err == nil {
