@@ -34,6 +34,18 @@ type front struct {
 	backend func(string)
 }
 
+// withoutProbe has the server offer no stream to look at.
+func (f front) withoutProbe() front {
+	edit := f.edit
+	f.edit = func(c *configs.Config) {
+		if edit != nil {
+			edit(c)
+		}
+		c.Stream.Probe = false
+	}
+	return f
+}
+
 // heartbeat is that of the servers behind fronts.
 const heartbeat = 300 * time.Millisecond
 

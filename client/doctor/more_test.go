@@ -230,7 +230,7 @@ func TestDoctor_Advice(t *testing.T) {
 					}
 					next.ServeHTTP(w, r)
 				})
-			}}.start()
+			}}.withoutProbe().start()
 			r := examine(t, doctor.Options{URL: srv.URL, Proxy: c.proxy})
 			var got []string
 			for _, f := range of(r, "body")[0].Fixes {

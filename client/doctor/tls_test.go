@@ -117,7 +117,7 @@ func TestDoctor_TLS(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			srv := front{t: t, secure: true, cert: c.cert}.start()
+			srv := front{t: t, secure: true, cert: c.cert}.withoutProbe().start()
 			r := examine(t, doctor.Options{URL: srv.URL, Roots: trust, Token: "secret"})
 			expect(t, r, map[string]string{"tls": c.want})
 			if failed := c.want[0] == 'f'; failed != (r.Verdict == doctor.Fault) {
