@@ -58,6 +58,7 @@ type ask struct {
 	now           bool // does not wait
 	query         map[string]any
 	url, config   string // of a push config
+	raw           string // params of a send, instead of text and parts
 	body          string // sent instead of what is asked for
 	headers       []string
 }
@@ -113,16 +114,28 @@ var methods = map[shape]map[a2a.Op]string{
 	},
 }
 
-// ask performs an operation.
+// ask performs an operation and reads the answer.
 func (l *tongue) ask(c *client, op a2a.Op, q ask) got {
 	c.t.Helper()
+	if l.binding == gRPC {
+		return l.call(c, op, q, l.headers(q))
+	}
+	return l.understand(c.t, op, l.answer(c, op, q))
+}
+
+// headers are those of a request: of alice, if it says nothing else.
+func (l *tongue) headers(q ask) []string {
 	headers := append([]string{alice}, q.headers...)
 	if l.shape == shapeV1 {
 		headers = append([]string{v10}, headers...)
 	}
-	if l.binding == gRPC {
-		return l.call(c, op, q, headers)
-	}
+	return headers
+}
+
+// answer performs an operation over HTTP.
+func (l *tongue) answer(c *client, op a2a.Op, q ask) servertest.Answer {
+	c.t.Helper()
+	headers := l.headers(q)
 	if op == a2a.OpStream || op == a2a.OpSubscribe {
 		headers = append(headers, "Accept: text/event-stream")
 	}
@@ -145,7 +158,7 @@ func (l *tongue) ask(c *client, op a2a.Op, q ask) got {
 		}
 		a = c.RPC(body, headers...)
 	}
-	return l.understand(c.t, op, a)
+	return a
 }
 
 func checkOldStream(t testing.TB, a servertest.Answer) {
@@ -257,6 +270,9 @@ func object2(m map[string]any) string {
 
 // message is the params of a send.
 func (l *tongue) message(q ask) string {
+	if q.raw != "" {
+		return q.raw
+	}
 	kind, role, content := "", "ROLE_USER", "parts"
 	switch l.shape {
 	case shapeV03:

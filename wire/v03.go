@@ -124,8 +124,9 @@ func answerText(t *a2a.Task) string {
 		return s
 	}
 	var texts, data []string
-	for _, a := range t.Artifacts {
-		if s := a2a.JoinText(a.Parts); s != "" {
+	for i := range t.Artifacts {
+		a := &t.Artifacts[i]
+		if s := a.Text(); s != "" {
 			texts = append(texts, s)
 		}
 		for _, p := range a.Parts {
