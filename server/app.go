@@ -68,6 +68,7 @@ type App struct {
 	schemas  *schemas
 	trusted  []netip.Prefix // proxies
 	cardKeys http.Handler   // nil: cards are not signed
+	probe    *probe         // nil: not offered
 	http     *http.Server
 	listener net.Listener
 	silent   silent
@@ -164,6 +165,9 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if a.cardKeys, err = a.card.Keys(); err != nil {
 		return nil, err
 	}
+	if cfg.Stream.Enabled && cfg.Stream.Probe {
+		a.probe = newProbe(bind.Stream)
+	}
 	a.http = &http.Server{
 		Handler:           a.routes(),
 		ReadHeaderTimeout: cfg.Server.ReadHeaderTimeout,
@@ -171,6 +175,9 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		IdleTimeout:       cfg.Server.IdleTimeout,
 		ConnState:         a.silent.note,
 		ErrorLog:          stdLog(o.Log),
+	}
+	if a.probe != nil {
+		a.http.RegisterOnShutdown(a.probe.close)
 	}
 	if a.grpcListener != nil {
 		if a.grpc, err = a.buildGRPC(); err != nil {

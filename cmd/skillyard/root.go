@@ -19,7 +19,16 @@ const (
 	exitOK    = 0
 	exitError = 1
 	exitUsage = 2
+	// exitTimeout and exitAuth are for commands that ask a server.
+	exitTimeout = 6
+	exitAuth    = 7
 )
+
+// exit is the error of a command that has said all it has to say: only the exit code is
+// left.
+type exit int
+
+func (e exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // program is what the commands share.
 type program struct {
@@ -47,6 +56,10 @@ func run(args, environ []string, in io.Reader, out, errOut io.Writer) int {
 		p.say("skillyard: %v\nRun '%s --help' for usage.\n", err, cmd.CommandPath())
 		return exitUsage
 	}
+	var code exit
+	if errors.As(err, &code) {
+		return int(code)
+	}
 	p.sayError(err)
 	return exitError
 }
@@ -60,7 +73,8 @@ card and durable tasks.
 
   skillyard serve              start with four skills over a demo workspace
   skillyard config example     see every setting, with its default
-  skillyard validate -c FILE   check a configuration`,
+  skillyard validate -c FILE   check a configuration
+  skillyard doctor URL         look at a deployed server from outside`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
@@ -76,7 +90,7 @@ card and durable tasks.
 		"configuration `file`, - for standard input (A2A_CONFIG)")
 	root.AddCommand(
 		p.serveCommand(), p.validateCommand(), p.cardCommand(), p.skillsCommand(), p.pushCommand(),
-		p.mcpCommand(), p.configCommand(), p.keysCommand(), p.healthcheckCommand(), p.versionCommand(),
+		p.mcpCommand(), p.configCommand(), p.keysCommand(), p.healthcheckCommand(), p.doctorCommand(), p.versionCommand(),
 	)
 	return root
 }
