@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs real A2A clients against the server: builds it, starts it on a free
-# loopback port with an empty data directory and keys that sign its cards, runs every client (or those named
-# as arguments), stops it, and counts.
+# Runs real A2A clients against the server: builds it, starts it on free loopback ports
+# (HTTP and gRPC) with an empty data directory, keys that sign its cards and an extended
+# card, runs every client (or those named as arguments) over every transport that it has,
+# stops it, and counts. Checks are named CLIENT/TRANSPORT/SCENARIO.
 #
 #   interop/run.sh [CLIENT...]        js-1.3.0 js-0.3.14 py-1 py-0.3 fasta2a go mcp
 #
@@ -42,10 +43,16 @@ start_server() {
   local binary=$work/skillyard
   build
   SKILLYARD_URL=http://127.0.0.1:$(free_port)
+  local grpc
+  grpc=127.0.0.1:$(free_port)
   "$binary" keys generate --signing --alg ES256 >"$work/ec.pem" 2>/dev/null
   "$binary" keys generate --signing --alg EdDSA >"$work/ed.pem" 2>/dev/null
+  # The skills are the example's last member, so that one more can follow them.
   cat "$root/configs/examples/probe.yaml" - >"$work/config.yaml" <<YAML
+  - {id: backstage, kind: mock, name: Backstage, description: Only for those who have a key., tags: [test], private: true}
+grpc: {addr: $grpc}
 card:
+  extended: true
   signing: {keys: [{kid: ec, file: $work/ec.pem}, {kid: ed, file: $work/ed.pem}]}
 YAML
   export SKILLYARD_SIGNED=1 SKILLYARD_BIN=$binary

@@ -92,7 +92,7 @@ func (l *tongue) result(a servertest.Answer) any {
 
 // code is the number of the error in an answer, or 0.
 func (l *tongue) code(a servertest.Answer) int {
-	if l.binding == rest && l.shape == shapeV1 {
+	if l.binding == rest && l.shape != shapeOldProto {
 		reason, _ := a.Get("error", "details", 0, "reason").(string)
 		return reasons[reason]
 	}

@@ -20,7 +20,16 @@ const (
 	exitOK    = 0
 	exitError = 1
 	exitUsage = 2
+	// exitTimeout and exitAuth are for commands that ask a server.
+	exitTimeout = 6
+	exitAuth    = 7
 )
+
+// exit is the error of a command that has said all it has to say: only the exit code is
+// left.
+type exit int
+
+func (e exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // program is what the commands share.
 type program struct {
@@ -48,6 +57,10 @@ func run(args, environ []string, in io.Reader, out, errOut io.Writer) int {
 		p.say("skillyard: %v\nRun '%s --help' for usage.\n", err, cmd.CommandPath())
 		return exitUsage
 	}
+	var code exit
+	if errors.As(err, &code) {
+		return int(code)
+	}
 	var end *remote.Exit
 	if errors.As(err, &end) {
 		if !end.Silent() {
@@ -69,6 +82,7 @@ card and durable tasks.
   skillyard serve              start with four skills over a demo workspace
   skillyard config example     see every setting, with its default
   skillyard validate -c FILE   check a configuration
+  skillyard doctor URL         look at a deployed server from outside
 
 It is also a client of A2A agents everywhere, which need not wait for them:
 
@@ -89,7 +103,7 @@ It is also a client of A2A agents everywhere, which need not wait for them:
 		"configuration `file`, - for standard input (A2A_CONFIG)")
 	addGroup(root, "serve", "Serve skills:",
 		p.serveCommand(), p.validateCommand(), p.cardCommand(), p.skillsCommand(), p.pushCommand(),
-		p.configCommand(), p.keysCommand(), p.healthcheckCommand())
+		p.configCommand(), p.keysCommand(), p.healthcheckCommand(), p.doctorCommand())
 	addGroup(root, "use", "Use A2A agents:", append(remote.Commands(remote.Shell{
 		In: p.in, Out: p.out, Err: p.err, Env: p.env, StateFileFunc: p.stateFile, Version: buildVersion(),
 	}), p.mcpCommand())...)
