@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/skillyard/skillyard/client/clienttest"
 	"github.com/skillyard/skillyard/server/servertest"
 )
 
@@ -166,3 +167,20 @@ func TestRemote_every_command_in_every_dialect(t *testing.T) {
 
 // emmFailure is how EMM says a failure: as the text and the data of an artifact.
 const emmFailure = "the probe failed, as it was told to\n{\"code\":\"skill_failed\",\"message\":\"the probe failed, as it was told to\"}\n"
+
+// TestRemote_same_id_twice: two agents may name their tasks alike.
+func TestRemote_same_id_twice(t *testing.T) {
+	agent := func(text string) *Agent {
+		return New(t, By(map[string]Script{"SendMessage": JSON(`{"task":` + Task("WORKING", "") + `}`), "GetTask": JSON(Task("COMPLETED", text))}))
+	}
+	one, two := agent("of one"), agent("of two")
+	u := newUser(t, "")
+	u.do(0, "send", "--agent", one.URL, "x")
+	u.do(0, "send", "--agent", two.URL, "y")
+	refs := u.rows("pending")
+	got := u.do(2, "poll", "t1")
+	got.want(t, 2, "", refs[0]["ref"].(string), refs[1]["ref"].(string), "--agent")
+	u.do(0, "poll", "--agent", one.URL, "t1").want(t, 0, "of one\n")
+	u.do(0, "poll", "t1").want(t, 0, "of two\n")
+	u.do(0, "history", refs[0]["ref"].(string)).want(t, 0, "of two\n")
+}
