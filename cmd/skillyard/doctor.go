@@ -17,6 +17,7 @@ import (
 
 	"github.com/skillyard/skillyard/client"
 	"github.com/skillyard/skillyard/client/doctor"
+	"github.com/skillyard/skillyard/cmd/skillyard/remote"
 )
 
 func (p *program) doctorCommand() *cobra.Command {
@@ -102,11 +103,11 @@ func (p *program) doctor(ctx context.Context, o doctor.Options, output string) e
 	}
 	switch report.Verdict {
 	case doctor.Fault:
-		return exit(exitError)
+		return &remote.Exit{Code: exitError}
 	case doctor.Timeout:
-		return exit(exitTimeout)
+		return &remote.Exit{Code: exitTimeout}
 	case doctor.NoAuth:
-		return exit(exitAuth)
+		return &remote.Exit{Code: exitAuth}
 	}
 	return nil
 }

@@ -25,12 +25,6 @@ const (
 	exitAuth    = 7
 )
 
-// exit is the error of a command that has said all it has to say: only the exit code is
-// left.
-type exit int
-
-func (e exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
-
 // program is what the commands share.
 type program struct {
 	in       io.Reader
@@ -56,10 +50,6 @@ func run(args, environ []string, in io.Reader, out, errOut io.Writer) int {
 	case !p.running:
 		p.say("skillyard: %v\nRun '%s --help' for usage.\n", err, cmd.CommandPath())
 		return exitUsage
-	}
-	var code exit
-	if errors.As(err, &code) {
-		return int(code)
 	}
 	var end *remote.Exit
 	if errors.As(err, &end) {
