@@ -241,7 +241,9 @@ func tokenHeader(schemes map[string]json.RawMessage) string {
 		return ""
 	}
 	for h := range headers {
-		return h
+		if headerName(h) {
+			return h
+		}
 	}
 	return ""
 }

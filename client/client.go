@@ -139,10 +139,17 @@ func New(agentURL string, opts Options) (*Client, error) {
 	if d := opts.Dialect; d != "" && !slices.Contains(Dialects(), d) {
 		return nil, &Error{Kind: KindUsage, Message: "there is no dialect " + excerpt([]byte(d)), Hint: "dialects are " + strings.Join(Dialects(), ", ")}
 	}
+	if err := opts.headers(); err != nil {
+		return nil, err
+	}
+	opts.Header, opts.Extensions = opts.Header.Clone(), slices.Clone(opts.Extensions)
 	c := &Client{o: opts.withDefaults(), named: u}
 	if i := opts.Interface; i != nil {
 		if forms[i.Dialect] == nil {
 			return nil, &Error{Kind: KindUsage, Message: "there is no dialect " + excerpt([]byte(i.Dialect))}
+		}
+		if i.TokenHeader != "" && !headerName(i.TokenHeader) {
+			return nil, &Error{Kind: KindUsage, Message: "there is no header " + excerpt([]byte(i.TokenHeader))}
 		}
 		c.iface = &Interface{}
 		*c.iface = *i
@@ -198,6 +205,9 @@ func newSending(m Message, opts SendOptions) (*sending, error) {
 	}
 	if opts.Key == "" {
 		opts.Key = uuid.NewString()
+	}
+	if !headerValue(opts.Key) {
+		return nil, &Error{Kind: KindUsage, Op: a2a.OpSend, Message: "the idempotency key cannot be sent in a header"}
 	}
 	return &sending{Message: m, SendOptions: opts}, nil
 }

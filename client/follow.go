@@ -251,7 +251,7 @@ func (c *Client) Wait(ctx context.Context, id a2a.TaskID, opts WaitOptions) (*a2
 			}
 			c.notice(a2a.OpGet, "asking again", err)
 			if e, ok := err.(*Error); ok {
-				asked = e.RetryAfter
+				asked = min(e.RetryAfter, maxAsked)
 			}
 		}
 		if !sleep(ctx, max(opts.pause(n), asked)) {
@@ -263,6 +263,9 @@ func (c *Client) Wait(ctx context.Context, id a2a.TaskID, opts WaitOptions) (*a2
 // maxUnknown is how often a task in a state that the protocol does not have is asked for.
 const maxUnknown = 20
 
+// maxAsked bounds how long a wait heeds an agent that asks to be left alone.
+const maxAsked = 5 * time.Minute
+
 // ended is the error of a wait that its context ended.
 func (c *Client) ended(ctx context.Context, op a2a.Op) error {
 	e := &Error{Kind: KindCanceled, Op: op, URL: c.place(), Sent: true, Message: "given up", Err: context.Cause(ctx)}
@@ -273,10 +276,10 @@ func (c *Client) ended(ctx context.Context, op a2a.Op) error {
 }
 
 func (o WaitOptions) withDefaults() WaitOptions {
-	if o.First == 0 {
+	if o.First <= 0 {
 		o.First = 500 * time.Millisecond
 	}
-	if o.Most == 0 {
+	if o.Most <= 0 {
 		o.Most = 5 * time.Second
 	}
 	if o.MaxErrors == 0 {

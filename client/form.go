@@ -72,6 +72,9 @@ var forms = map[string]*form{
 
 // call makes the request for an operation, or says that the dialect has none.
 func (f *form) call(op a2a.Op, arg any, i *Interface) (*call, error) {
+	if err := nameless(op, arg, f); err != nil {
+		return nil, err
+	}
 	c := &call{op: op, method: http.MethodPost, stream: op == a2a.OpStream || op == a2a.OpSubscribe}
 	c.safe = op.Reads() || op == a2a.OpDeletePush
 	if s, ok := arg.(*sending); ok {

@@ -107,27 +107,6 @@ func (b *boundBody) Close() error {
 	return err
 }
 
-// credentials adds what only the named origin gets to see. It replaces what is there, so
-// that there is never a second header of a name.
-func (c *Client) credentials(h http.Header) {
-	for name, values := range c.o.Header {
-		h[http.CanonicalHeaderKey(name)] = values
-	}
-	if c.o.Token == "" {
-		return
-	}
-	header := c.tokenHeader()
-	if header == "" || strings.EqualFold(header, "Authorization") {
-		h.Set("Authorization", "Bearer "+c.o.Token)
-	}
-	if header == "" {
-		header = "X-API-Key"
-	}
-	if !strings.EqualFold(header, "Authorization") {
-		h.Set(header, c.o.Token)
-	}
-}
-
 // failure makes an Error of what a round trip failed with. connected says that there was
 // a connection, so that the agent may have seen the request.
 func (c *Client) failure(outer context.Context, x *exchange, err error, connected bool) error {
@@ -169,7 +148,7 @@ func (c *Client) failure(outer context.Context, x *exchange, err error, connecte
 
 // readAll reads the body of an answer up to a limit.
 func readAll(x *exchange, resp *http.Response, most int64) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
+	b, err := io.ReadAll(io.LimitReader(resp.Body, max(most, most+1))) // the largest limit has no next
 	switch {
 	case int64(len(b)) > most:
 		return nil, &Error{

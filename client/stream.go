@@ -88,7 +88,10 @@ func (c *Client) events(f *form, k *call, x *exchange, body io.Reader, yield fun
 		if err != nil {
 			return err
 		}
-		ev.ID = e.LastEventID
+		// One that cannot be sent back would fail every resumption.
+		if headerValue(e.LastEventID) && len(e.LastEventID) <= maxHeaderValue {
+			ev.ID = e.LastEventID
+		}
 		if err := yield(ev); err != nil {
 			return err
 		}
