@@ -88,17 +88,32 @@ func (c *Client) do(ctx context.Context, x *exchange) (*http.Response, error) {
 		cancel()
 		return nil, c.failure(outer, x, err, connected)
 	}
-	resp.Body = &boundBody{ReadCloser: resp.Body, cancel: cancel}
+	resp.Body = &boundBody{ReadCloser: resp.Body, cancel: cancel, ended: func(err error) error {
+		if ctx.Err() == nil {
+			return err
+		}
+		return c.failure(outer, x, context.Cause(ctx), true)
+	}}
 	return resp, nil
 }
 
 // errLimit is the cause of a context that one of Timeouts ended.
 var errLimit = errors.New("time limit")
 
-// boundBody is the body of an answer that ends its time limit when it is closed.
+// boundBody is the body of an answer that ends its time limit when it is closed, and says
+// whose limit ended it.
 type boundBody struct {
 	io.ReadCloser
 	cancel context.CancelFunc
+	ended  func(error) error
+}
+
+func (b *boundBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		err = b.ended(err)
+	}
+	return n, err
 }
 
 func (b *boundBody) Close() error {
@@ -155,6 +170,8 @@ func readAll(x *exchange, resp *http.Response, most int64) ([]byte, error) {
 			Kind: KindTooLarge, Op: x.op, URL: shown(x.url), Status: resp.StatusCode, Sent: true,
 			Message: "the answer is larger than " + strconv.FormatInt(most, 10) + " bytes",
 		}
+	case KindOf(err) != "":
+		return b, err
 	case err != nil:
 		return b, &Error{
 			Kind: KindBroken, Op: x.op, URL: shown(x.url), Status: resp.StatusCode, Sent: true,

@@ -103,6 +103,9 @@ func (c *Client) events(f *form, k *call, x *exchange, body io.Reader, yield fun
 }
 
 func (c *Client) broken(x *exchange, err error) error {
+	if KindOf(err) != "" {
+		return err // of the body
+	}
 	e := &Error{Kind: KindBroken, Op: x.op, URL: shown(x.url), Status: http.StatusOK, Sent: true, Message: "the stream broke", Err: err}
 	if errors.Is(err, bufio.ErrTooLong) {
 		e.Kind, e.Message, e.Err = KindTooLarge, "an event is larger than "+strconv.Itoa(c.o.Limits.Event)+" bytes", nil
