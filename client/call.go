@@ -57,16 +57,21 @@ func (c *Client) tries(ctx context.Context, k *call, i *Interface, read func(*ex
 		if err == nil {
 			return nil
 		}
-		e, ok := err.(*Error)
-		if !ok || k.once || !c.again(k, i, e, try) {
-			return err
-		}
-		pause := max(c.o.Retry.pause(try), e.RetryAfter)
-		c.notice(k.op, "trying again in "+pause.Round(100*time.Millisecond).String(), err)
-		if !sleep(ctx, pause) {
+		if k.once || !c.retry(ctx, k, i, err, try) {
 			return err
 		}
 	}
+}
+
+// retry waits before a failed call is repeated. It returns false if it is not.
+func (c *Client) retry(ctx context.Context, k *call, i *Interface, err error, try int) bool {
+	e, ok := err.(*Error)
+	if !ok || !c.again(k, i, e, try) {
+		return false
+	}
+	pause := max(c.o.Retry.pause(try), e.RetryAfter)
+	c.notice(k.op, "trying again in "+pause.Round(100*time.Millisecond).String(), err)
+	return sleep(ctx, pause)
 }
 
 // again decides whether a failed call is repeated: what has not reached the agent or was

@@ -327,8 +327,12 @@ func TestCase_B155_version_header(t *testing.T) {
 		if err := errors.Join(send, get, cancel, push, subscribe); err != nil {
 			t.Error(err)
 		}
-		if len(agent.Requests()) != 6 {
-			t.Errorf("got %d requests, want 6", len(agent.Requests()))
+		want := 6
+		if agent == old {
+			want++ // its subscription shows no task, so that is read at the end
+		}
+		if len(agent.Requests()) != want {
+			t.Errorf("got %d requests, want %d", len(agent.Requests()), want)
 		}
 		for _, r := range agent.Requests() {
 			want := "1.0"
@@ -515,8 +519,13 @@ func TestCase_B181_retries(t *testing.T) {
 // connection. It serves synctest, which cannot wait for sockets.
 func inMemory(t *testing.T, f func(r *http.Request, id string) *http.Response) *client.Client {
 	t.Helper()
+	return inMemoryAs(t, client.DialectV1, f)
+}
+
+func inMemoryAs(t *testing.T, dialect string, f func(r *http.Request, id string) *http.Response) *client.Client {
+	t.Helper()
 	c, err := client.New("http://agent", client.Options{
-		Interface: &client.Interface{URL: "http://agent/", Dialect: client.DialectV1, Streaming: true},
+		Interface: &client.Interface{URL: "http://agent/", Dialect: dialect, Streaming: true},
 		Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 			body, err := io.ReadAll(r.Body)
 			if err != nil {

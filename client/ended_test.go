@@ -58,8 +58,11 @@ func TestClient_ended_within_a_body(t *testing.T) {
 					return stuck(r, "application/json", "{")
 				})
 				for name, call := range map[string]func(context.Context) error{
-					"get":  func(ctx context.Context) error { _, err := c.Get(ctx, "t1", nil); return err },
-					"send": func(ctx context.Context) error { _, err := c.Send(ctx, client.Text("x"), client.SendOptions{}); return err },
+					"get": func(ctx context.Context) error { _, err := c.Get(ctx, "t1", nil); return err },
+					"send": func(ctx context.Context) error {
+						_, err := c.Send(ctx, client.Text("x"), client.SendOptions{})
+						return err
+					},
 					"wait": func(ctx context.Context) error { _, err := c.Wait(ctx, "t1", client.WaitOptions{}); return err },
 					"stream": func(ctx context.Context) (last error) {
 						for _, last = range c.Stream(ctx, client.Text("x"), client.SendOptions{}) {
