@@ -36,6 +36,8 @@ type Interface struct {
 	Tenant string `json:"tenant,omitempty"`
 	// Streaming says that the agent streams.
 	Streaming bool `json:"streaming,omitempty"`
+	// Guessed says that no card told so: that is only tried.
+	Guessed bool `json:"guessed,omitempty"`
 	// Idempotent says that the agent honours Idempotency-Key (see
 	// a2a.ExtIdempotencyKey).
 	Idempotent bool `json:"idempotent,omitempty"`

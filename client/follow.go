@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/skillyard/skillyard/a2a"
@@ -143,6 +144,10 @@ func (l *follower) start(ctx context.Context, s *sending) error {
 	switch {
 	case l.stopped || l.over(err):
 		return nil
+	case l.task == "" && KindOf(err) == KindUnsupported && mayHaveBegun(err) && !i.Guessed && !i.Idempotent:
+		e := *err.(*Error)
+		e.Hint = "the agent may have begun the work all the same; see before you send again"
+		return &e
 	case l.task == "" && KindOf(err) == KindUnsupported:
 		l.c.notice(a2a.OpStream, "the agent does not stream; polling instead", err)
 		return l.sendAndFollow(ctx, s, false)
@@ -153,6 +158,14 @@ func (l *follower) start(ctx context.Context, s *sending) error {
 		return err
 	}
 	return l.resume(ctx, err)
+}
+
+// mayHaveBegun reports whether an agent that refuses to stream may have begun the work.
+// That there is no such method says that it has not; that the operation is unsupported is
+// what some say who have.
+func mayHaveBegun(err error) bool {
+	e, ok := err.(*Error)
+	return ok && (e.Code == -32004 || strings.EqualFold(e.Reason, "UNSUPPORTED_OPERATION"))
 }
 
 // over reports whether nothing more is to come: the task is settled, or it waits and the

@@ -189,9 +189,17 @@ func routeRest03(op a2a.Op, p map[string]any) (method, path string, query url.Va
 	case op == a2a.OpExtendedCard:
 		path = "/card"
 	case op == a2a.OpSetPush:
-		name := "tasks/" + text(p["taskId"]) + "/pushNotificationConfigs/" + text(p["id"])
-		body = map[string]any{"name": name, "pushNotificationConfig": p["config"]}
+		// The protocol's request has parent, configId and config; the JS client sends only
+		// what belongs into config. Servers read the one or the other.
+		parent := "tasks/" + text(p["taskId"])
+		name := parent + "/pushNotificationConfigs/" + text(p["id"])
+		request := map[string]any{
+			"parent": parent, "config": map[string]any{"name": name, "pushNotificationConfig": p["config"]},
+			"name": name, "pushNotificationConfig": p["config"],
+		}
+		body = request
 		if id := text(p["id"]); id != "" {
+			request["configId"] = id
 			query = url.Values{"configId": {id}}
 		}
 	}

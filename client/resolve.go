@@ -66,7 +66,7 @@ func (c *Client) choose(ctx context.Context) (Interface, error) {
 			return Interface{}, err
 		}
 		// Without a card nothing is known of its streams: they are tried.
-		return Interface{URL: c.named.String(), Dialect: d, Streaming: true}, nil
+		return Interface{URL: c.named.String(), Dialect: d, Streaming: true, Guessed: true}, nil
 	}
 	switch {
 	case err != nil:
