@@ -128,6 +128,11 @@ func (c *Client) try(ctx context.Context, k *call, i *Interface, read func(*exch
 		if to == nil {
 			err = read(x, resp)
 			_ = resp.Body.Close()
+			if resp.StatusCode >= 500 {
+				// Some servers close the connection now without having said so, and what is
+				// sent over it next is lost.
+				c.Close()
+			}
 			return err
 		}
 		_ = resp.Body.Close()

@@ -2,7 +2,11 @@ package client_test
 
 import (
 	"encoding/json"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -132,5 +136,30 @@ func TestSend_output_modes(t *testing.T) {
 		if got := string(a.Requests()[i].Body); !strings.Contains(got, want) {
 			t.Errorf("got %s, want %s", got, want)
 		}
+	}
+}
+
+// TestClient_500_closes: some servers close the connection behind an answer of 500
+// without saying so. The next message would be lost on it, and could not be repeated.
+func TestClient_500_closes(t *testing.T) {
+	var conns atomic.Int64
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(500)
+	}))
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			conns.Add(1)
+		}
+	}
+	s.Start()
+	defer s.Close()
+	c := dial(t, s.URL, client.Options{Interface: &client.Interface{URL: s.URL, Dialect: client.DialectV1}})
+	for range 3 {
+		if _, err := c.Send(context10(t), client.Text("x"), client.SendOptions{}); client.KindOf(err) != client.KindBroken {
+			t.Fatal(err)
+		}
+	}
+	if got := conns.Load(); got != 3 {
+		t.Errorf("got %d connections, want one for each message", got)
 	}
 }
