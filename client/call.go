@@ -44,7 +44,7 @@ func decoded[T any](c *Client, op a2a.Op, raw json.RawMessage, err error, decode
 	}
 	v, err := decode(raw)
 	if err != nil {
-		return zero, &Error{Kind: KindInvalid, Op: op, URL: c.place(), Sent: true, Message: "the answer is not what the operation answers: " + err.Error(), Body: excerpt(raw)}
+		return zero, c.told(nil, &Error{Kind: KindInvalid, Op: op, URL: c.place(), Sent: true, Message: "the answer is not what the operation answers: " + err.Error(), Body: excerpt(raw)})
 	}
 	return v, nil
 }
@@ -58,6 +58,9 @@ func (c *Client) tries(ctx context.Context, k *call, i *Interface, read func(*ex
 			return nil
 		}
 		if k.once || !c.retry(ctx, k, i, err, try) {
+			if e, ok := err.(*Error); ok {
+				c.doubt(e)
+			}
 			return err
 		}
 	}
@@ -133,7 +136,7 @@ func (c *Client) try(ctx context.Context, k *call, i *Interface, read func(*exch
 				// sent over it next is lost.
 				c.Close()
 			}
-			return err
+			return c.told(x, err)
 		}
 		_ = resp.Body.Close()
 		keeps := resp.StatusCode == http.StatusTemporaryRedirect || resp.StatusCode == http.StatusPermanentRedirect

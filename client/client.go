@@ -125,7 +125,9 @@ type Client struct {
 
 	mu    sync.Mutex
 	iface *Interface // guarded by mu; nil until it is chosen
-	cards cardCache  // guarded by mu
+	// doubtful says that the interface did not answer as one. Guarded by mu.
+	doubtful bool
+	cards    cardCache // guarded by mu
 }
 
 // New returns a client for the agent at a URL: the base of its card, the card itself, or

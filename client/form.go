@@ -124,7 +124,11 @@ func (f *form) call(op a2a.Op, arg any, i *Interface) (*call, error) {
 }
 
 func unsupported(op a2a.Op, i *Interface) error {
-	return &Error{Kind: KindUnsupported, Op: op, URL: i.URL, Message: "the dialect " + i.Dialect + " has no such operation"}
+	place := ""
+	if u, err := url.Parse(i.URL); err == nil {
+		place = shown(u)
+	}
+	return &Error{Kind: KindUnsupported, Op: op, URL: place, Message: "the dialect " + i.Dialect + " has no such operation"}
 }
 
 var methodsV1 = map[a2a.Op]string{

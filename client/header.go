@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"net/http"
 	"strings"
 
@@ -63,6 +64,25 @@ func (c *Client) credentials(h http.Header) {
 	if !strings.EqualFold(header, "Authorization") {
 		h.Set(header, c.o.Token)
 	}
+}
+
+// told finishes an error that tells what the agent answered: without our token, which
+// some repeat, and with a hint where they were not given it.
+func (c *Client) told(x *exchange, err error) error {
+	e, ok := err.(*Error)
+	if !ok || c.o.Token == "" {
+		return err
+	}
+	if e.Kind == KindAuth && e.Hint == "" && x != nil && origin(x.url) != origin(c.named) {
+		e.Hint = "the token goes to " + c.named.Scheme + "://" + c.named.Host + " only; if you trust " + x.url.Scheme + "://" + x.url.Host + " with it, name that"
+	}
+	// A shorter one would be found within words.
+	if len(c.o.Token) >= 8 {
+		e.Message = strings.ReplaceAll(e.Message, c.o.Token, "***")
+		e.Body = strings.ReplaceAll(e.Body, c.o.Token, "***")
+		e.Data = bytes.ReplaceAll(e.Data, []byte(c.o.Token), []byte("***"))
+	}
+	return e
 }
 
 // nameless returns an error for an operation whose argument lacks an id that is part of
