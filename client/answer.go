@@ -80,19 +80,8 @@ func (f *form) envelope(c *call, x *exchange, resp *http.Response, body []byte) 
 // strange makes an error of an answer that is no success: the protocol's own if it is
 // one, else what its status says.
 func strange(x *exchange, resp *http.Response, body []byte) error {
-	if e := statusError(x, resp, body); e != nil {
+	if e := protocolError(x, resp, body); e != nil {
 		return e
-	}
-	var env struct {
-		Error json.RawMessage `json:"error"`
-	}
-	if json.Unmarshal(body, &env) == nil {
-		if e := rpcError(x, resp, env.Error, true); e != nil {
-			return e
-		}
-		if e := rpcError(x, resp, body, false); e != nil { // bare in HTTP+JSON of 0.3
-			return e
-		}
 	}
 	e := &Error{Op: x.op, URL: shown(x.url), Status: resp.StatusCode, Sent: true, Body: excerpt(body), RetryAfter: retryAfter(resp.Header)}
 	e.Kind, e.Message = KindInvalid, "the answer is none of A2A"
@@ -117,6 +106,24 @@ func strange(x *exchange, resp *http.Response, body []byte) error {
 		e.Message = "the answer is of type " + quoteType(mediaType(resp)) + ", not JSON"
 	}
 	return e
+}
+
+// protocolError reads an error of the protocol in any form. It returns nil for what is
+// none.
+func protocolError(x *exchange, resp *http.Response, body []byte) error {
+	if e := statusError(x, resp, body); e != nil {
+		return e
+	}
+	var env struct {
+		Error json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal(body, &env) != nil {
+		return nil
+	}
+	if e := rpcError(x, resp, env.Error, true); e != nil {
+		return e
+	}
+	return rpcError(x, resp, body, false) // bare in HTTP+JSON of 0.3
 }
 
 func quoteType(t string) string {

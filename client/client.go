@@ -71,7 +71,7 @@ type Retry struct {
 // Limits bound what is read, in bytes.
 type Limits struct {
 	Card   int64 // default 1 MiB
-	Answer int64 // default 32 MiB
+	Answer int64 // default 32 MiB; of a stream it bounds the task that comes of it
 	Event  int   // default 10 MiB
 }
 

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"time"
 
@@ -65,6 +66,9 @@ func (l *follower) take(ev Event) error {
 	// A number alone is nothing new: there are agents that count anew on each connection.
 	if l.fold.Apply(ev).Any() {
 		l.moved = true
+	}
+	if most := l.c.o.Limits.Answer; l.fold.size > most {
+		return &Error{Kind: KindTooLarge, Op: a2a.OpStream, URL: l.c.place(), Sent: true, Message: "the task is larger than " + strconv.FormatInt(most, 10) + " bytes"}
 	}
 	if ev.Task != nil {
 		l.gap = false

@@ -135,7 +135,7 @@ func (c *Client) frame(f *form, k *call, x *exchange, name string, data []byte) 
 	case name == "error":
 		return Event{}, strange(x, ok, data)
 	default:
-		if err := statusError(x, ok, data); err != nil {
+		if err := protocolError(x, ok, data); err != nil {
 			return Event{}, err
 		}
 	}
