@@ -98,7 +98,7 @@ func (c *Client) again(k *call, i *Interface, e *Error, try int) bool {
 // doubles.
 func (r *Retry) pause(try int) time.Duration {
 	d := r.First << min(try, 20)
-	if d <= 0 || d > r.Most {
+	if d < r.First || d > r.Most { // less after an overflow
 		d = r.Most
 	}
 	return d/2 + rand.N(d/2+1)

@@ -137,3 +137,21 @@ func TestLimits_none(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestRetry_at_once: a first pause below zero is none.
+func TestRetry_at_once(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start, n := time.Now(), 0
+		c, err := client.New("http://agent", client.Options{
+			Dialect: client.DialectRest, Retry: client.Retry{First: -1},
+			Interface: &client.Interface{URL: "http://agent", Dialect: client.DialectRest},
+			Transport: roundTrip(func(*http.Request) (*http.Response, error) { n++; return answer(502, "text/plain", "x"), nil }),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = c.Get(t.Context(), "t1", nil); err == nil || n != 5 || time.Since(start) > time.Millisecond {
+			t.Errorf("got %v after %d tries and %v, want five at once", err, n, time.Since(start))
+		}
+	})
+}

@@ -64,7 +64,7 @@ type Retry struct {
 	// Max is the largest number of further tries; default 4, negative for none.
 	Max int
 	// First and Most are the first and the longest time between two; default 250 ms and
-	// 15 s. A longer Retry-After is not waited for: the call fails and says so.
+	// 15 s, negative for none. A longer Retry-After is not waited for: the call fails and says so.
 	First, Most time.Duration
 }
 

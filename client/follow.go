@@ -150,7 +150,7 @@ func (l *follower) start(ctx context.Context, s *sending) error {
 		return nil
 	case l.task == "" && KindOf(err) == KindUnsupported && mayHaveBegun(err) && !i.Guessed && !i.Idempotent:
 		e := *err.(*Error)
-		e.Hint = "the agent may have begun the work all the same; see before you send again"
+		e.Hint = "the agent may have begun the work all the same: look at the task, then send without a stream"
 		return &e
 	case l.task == "" && KindOf(err) == KindUnsupported:
 		l.c.notice(a2a.OpStream, "the agent does not stream; polling instead", err)
