@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -66,15 +67,25 @@ func (c *Client) tries(ctx context.Context, k *call, i *Interface, read func(*ex
 	}
 }
 
-// retry waits before a failed call is repeated. It returns false if it is not.
+// retry waits before a failed call is repeated. It returns false if it is not; an error
+// whose pause the context ended says so.
 func (c *Client) retry(ctx context.Context, k *call, i *Interface, err error, try int) bool {
 	e, ok := err.(*Error)
 	if !ok || !c.again(k, i, e, try) {
 		return false
 	}
 	pause := max(c.o.Retry.pause(try), e.RetryAfter)
-	c.notice(k.op, "trying again in "+pause.Round(100*time.Millisecond).String(), err)
-	return sleep(ctx, pause)
+	seen := *e // which its reader may keep
+	c.notice(k.op, "trying again in "+pause.Round(100*time.Millisecond).String(), &seen)
+	if sleep(ctx, pause) {
+		return true
+	}
+	e.Message = "given up; the last try: " + e.Message
+	e.Kind, e.Err = KindCanceled, context.Cause(ctx)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		e.Kind = KindTimeout
+	}
+	return false
 }
 
 // again decides whether a failed call is repeated: what has not reached the agent or was

@@ -41,7 +41,7 @@ type Options struct {
 	Extensions []string
 	UserAgent  string // default "Skillyard"
 	// OnNotice is told what happens on the way: that a call is tried again, that a stream
-	// was lost and goes on. It may be nil.
+	// was lost and goes on. It may be nil, and is called from each goroutine that calls.
 	OnNotice func(Notice)
 }
 

@@ -94,3 +94,26 @@ func TestClient_slow_body(t *testing.T) {
 		}
 	})
 }
+
+// TestClient_ended_between_tries: who gives up in the pause before the next try is told so,
+// and what the last one failed with.
+func TestClient_ended_between_tries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := inMemory(t, func(*http.Request, string) *http.Response { return nil })
+		for name, call := range map[string]func(context.Context) error{
+			"get": func(ctx context.Context) error { _, err := c.Get(ctx, "t1", nil); return err },
+			"stream": func(ctx context.Context) (last error) {
+				for _, last = range c.Stream(ctx, client.Text("x"), client.SendOptions{}) {
+				}
+				return last
+			},
+		} {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(50*time.Millisecond, cancel)
+			err := call(ctx)
+			if client.KindOf(err) != client.KindCanceled || !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "cannot connect") {
+				t.Errorf("%s: got %q %v, want canceled, with the last failure", name, client.KindOf(err), err)
+			}
+		}
+	})
+}

@@ -212,3 +212,23 @@ func TestStream_answer_to_a_question(t *testing.T) {
 		})
 	}
 }
+
+// TestStream_other_events skips events of other makes: heartbeats with data, and the word
+// that ends the streams of model servers. A message that is none is an error.
+func TestStream_other_events(t *testing.T) {
+	a := New(t, Stream(Frame(`{"task":`+Task("WORKING", "")+`}`), "event: heartbeat\ndata: {\"at\":1}\n\n", "event: ping\ndata: ping\n\n", Frame(Status("COMPLETED"))))
+	fold, _, err := follow(t, dial(t, a.URL, client.Options{Retry: hurry}))
+	wantState(t, fold, err, a2a.StateCompleted)
+	b := New(t, By(map[string]Script{
+		"SendStreamingMessage": Stream(Frame(`{"task":`+Task("WORKING", "")+`}`), "data: [DONE]\n\n"),
+		"SubscribeToTask":      Stream(Frame(`{"task":` + Task("COMPLETED", "") + `}`)),
+	}))
+	fold, _, err = follow(t, dial(t, b.URL, client.Options{Retry: hurry}))
+	wantState(t, fold, err, a2a.StateCompleted)
+	for _, bad := range []string{"data: {\"at\":1}\n\n", "event: message\ndata: {\"at\":1}\n\n", "event: error\ndata: oops\n\n"} {
+		_, _, err = follow(t, dial(t, New(t, Stream(Frame(`{"task":`+Task("WORKING", "")+`}`), bad)).URL, client.Options{Retry: hurry}))
+		if client.KindOf(err) != client.KindInvalid {
+			t.Errorf("%q: got %v, want invalid", bad, err)
+		}
+	}
+}

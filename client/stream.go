@@ -89,11 +89,17 @@ func (c *Client) events(f *form, k *call, x *exchange, body io.Reader, yield fun
 		if e.Data == "" {
 			continue // a ping
 		}
-		frames++
+		if e.Data == "[DONE]" {
+			break // as the streams of model servers end
+		}
 		ev, err := c.frame(f, k, x, e.Type, []byte(e.Data))
+		if KindOf(err) == KindInvalid && e.Type != "" && e.Type != "message" && e.Type != "error" {
+			continue // a heartbeat, perhaps; the protocol's events have no name
+		}
 		if err != nil {
 			return err
 		}
+		frames++
 		// One that cannot be sent back would fail every resumption.
 		if headerValue(e.LastEventID) && len(e.LastEventID) <= maxHeaderValue {
 			ev.ID = e.LastEventID
