@@ -112,7 +112,7 @@ func FuzzFold(f *testing.F) {
 	})
 }
 
-// FuzzParseCard and FuzzAnswer read anything without a panic.
+// FuzzParseCard reads anything without a panic.
 func FuzzParseCard(f *testing.F) {
 	f.Add([]byte(`{"name":"x","supportedInterfaces":[{"url":"../rpc","protocolBinding":"JSONRPC","protocolVersion":"1.0"}],"securitySchemes":{"k":{"type":"http"}}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -93,8 +93,8 @@ func (c *Client) events(f *form, k *call, x *exchange, body io.Reader, yield fun
 			break // as the streams of model servers end
 		}
 		ev, err := c.frame(f, k, x, e.Type, []byte(e.Data))
-		if KindOf(err) == KindInvalid && e.Type != "" && e.Type != "message" && e.Type != "error" {
-			continue // a heartbeat, perhaps; the protocol's events have no name
+		if KindOf(err) == KindInvalid && !f.events && e.Type != "" && e.Type != "message" && e.Type != "error" {
+			continue // a heartbeat, perhaps; only those of EMM have names
 		}
 		if err != nil {
 			return err
