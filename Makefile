@@ -49,9 +49,10 @@ interop: ## real clients against the running server
 	$(say)
 	interop/run.sh
 
-proxy: ## the server behind nginx and Caddy
+proxy: ## the server behind nginx and Caddy, good ones and ones with faults
 	$(say)
 	interop/proxy.sh
+	interop/doctor.sh
 
 bench: ## the benchmark, a few minutes; fails when a goal is missed
 	$(say)

@@ -141,6 +141,7 @@ func (t *Task) applyArtifact(c ArtifactChunk) {
 			return
 		}
 		a.Parts = append(a.Parts, c.Artifact.Parts...)
+		a.Streamed = true
 		if c.Artifact.Name != "" {
 			a.Name = c.Artifact.Name
 		}

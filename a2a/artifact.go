@@ -10,6 +10,18 @@ type Artifact struct {
 	Parts       []Part          `json:"parts"`
 	Extensions  []string        `json:"extensions,omitempty"`
 	Metadata    json.RawMessage `json:"metadata,omitempty"`
+	// Streamed says that the artifact came in pieces, so that a text part goes on where the
+	// one before it ends. Task.Apply sets it; it is never sent to a client.
+	Streamed bool `json:"streamed,omitempty"`
+}
+
+// Text puts the text parts together: those of an artifact that came in pieces as they
+// are, others with line breaks between them.
+func (a *Artifact) Text() string {
+	if !a.Streamed {
+		return JoinText(a.Parts)
+	}
+	return joinText(a.Parts, "")
 }
 
 // ArtifactChunk is an artifact, or a further piece of one (A2A 1.0 §4.2.2).

@@ -42,7 +42,9 @@ func (m *Message) Text() string {
 }
 
 // JoinText joins the text parts among parts with line breaks.
-func JoinText(parts []Part) string {
+func JoinText(parts []Part) string { return joinText(parts, "\n") }
+
+func joinText(parts []Part, between string) string {
 	var b strings.Builder
 	first := true
 	for _, p := range parts {
@@ -50,7 +52,7 @@ func JoinText(parts []Part) string {
 			continue
 		}
 		if !first {
-			b.WriteByte('\n')
+			b.WriteString(between)
 		}
 		first = false
 		b.WriteString(p.Text)

@@ -24,9 +24,15 @@ const (
 	Hybrid Variant = "hybrid"
 	// V03 is a card of A2A 0.3 (§5.5), which 0.2 clients read as well.
 	V03 Variant = "v0.3"
+	// V03Proto is V03 with its security schemes spelled as Protocol Buffers have them as
+	// well: clients of the REST of 0.3 read them so, or as JSON Schema has them.
+	V03Proto Variant = "v0.3-proto"
 	// V1 is a card of A2A 1.0 (§4.4.1) without any other member.
 	V1 Variant = "v1"
 )
+
+// pure03 reports whether a card has members of 0.3 only, but for the schemes.
+func (v Variant) pure03() bool { return v == V03 || v == V03Proto }
 
 // protocol03 is the version that a 0.3 card itself has, and all of its interfaces.
 const protocol03 = "0.3.0"
@@ -233,7 +239,7 @@ func (o Options) encode(base string, v Variant, entries []*skills.Entry, one a2a
 		IconURL:          o.IconURL,
 		Capabilities: capabilities{
 			Streaming: o.Streaming, PushNotifications: o.PushNotifications,
-			ExtendedAgentCard: o.Extended && v != V03,
+			ExtendedAgentCard: o.Extended && !v.pure03(),
 		},
 		DefaultInputModes:  modes(o.InputModes),
 		DefaultOutputModes: modes(o.OutputModes),
@@ -267,7 +273,7 @@ func (o Options) encode(base string, v Variant, entries []*skills.Entry, one a2a
 			c.URL, c.PreferredTransport = old[0].URL, old[0].Transport
 		}
 	}
-	if v != V03 {
+	if !v.pure03() {
 		c.SupportedInterfaces = all
 	}
 	switch {

@@ -203,15 +203,11 @@ func (s *Server) JSON(base string, v Variant, id a2a.SkillID) ([]byte, error) {
 	return c.body, err
 }
 
-// Extended returns the extended card for an authenticated caller, in the form of a
-// dialect ("1.0", else 0.3): the result of GetExtendedAgentCard and
-// agent/getAuthenticatedExtendedCard. It is the full card, with the skills that this
-// caller may use, private ones among them. See KeepPrivate for its headers.
-func (s *Server) Extended(r *http.Request, caller a2a.Caller, dialect string) ([]byte, error) {
-	v := V03
-	if dialect == Version1 {
-		v = V1
-	}
+// Extended returns the extended card for an authenticated caller: the result of
+// GetExtendedAgentCard and agent/getAuthenticatedExtendedCard. It is the full card, with
+// the skills that this caller may use, private ones among them. See KeepPrivate for its
+// headers.
+func (s *Server) Extended(r *http.Request, caller a2a.Caller, v Variant) ([]byte, error) {
 	c, err := s.card(s.o.Base(r), v, "", audience{caller: caller, extended: true})
 	return bytes.TrimSuffix(c.body, []byte("\n")), err
 }

@@ -218,8 +218,8 @@ func TestServer_focused_card(t *testing.T) {
 func TestServer_Extended(t *testing.T) {
 	s := newServer(t, full(t), Resolver{PublicURL: public})
 	r := httptest.NewRequest("POST", "/", nil)
-	for dialect, v := range map[string]Variant{"1.0": V1, "0.3": V03} {
-		got, err := s.Extended(r, a2a.Caller{Name: "alice"}, dialect)
+	for _, v := range []Variant{V1, V03} {
+		got, err := s.Extended(r, a2a.Caller{Name: "alice"}, v)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -278,7 +278,7 @@ func TestServer_audiences(t *testing.T) {
 			caller a2a.Caller
 			want   string
 		}{{all, "open other hidden"}, {some, "other hidden"}} {
-			body, err := s.Extended(httptest.NewRequest("POST", "/", nil), c.caller, "1.0")
+			body, err := s.Extended(httptest.NewRequest("POST", "/", nil), c.caller, V1)
 			if got := ids(body); err != nil || got != c.want {
 				t.Errorf("extended card of %s: got %q, %v, want %q", c.caller.Name, got, err, c.want)
 			}

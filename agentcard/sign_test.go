@@ -129,7 +129,7 @@ func TestServer_signed(t *testing.T) {
 				tamper(t, keys, body)
 			}
 		}
-		body, err := s.Extended(httptest.NewRequest("POST", "/", nil), a2a.Caller{Name: "a"}, "1.0")
+		body, err := s.Extended(httptest.NewRequest("POST", "/", nil), a2a.Caller{Name: "a"}, V1)
 		if err != nil {
 			t.Fatal(err)
 		}

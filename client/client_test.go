@@ -14,6 +14,7 @@ import (
 
 	"github.com/skillyard/skillyard/a2a"
 	"github.com/skillyard/skillyard/client"
+	. "github.com/skillyard/skillyard/client/clienttest"
 	"github.com/skillyard/skillyard/server/servertest"
 )
 
@@ -218,8 +219,8 @@ func TestClient_question(t *testing.T) {
 			}
 			last.Apply(ev)
 		}
-		if last.Task.Status.State != a2a.StateInputRequired {
-			t.Fatalf("got %s, want a question", last.Task.Status.State)
+		if last.Task.Status.State != a2a.StateInputRequired || last.Task.Status.Message.Text() != "What is your favourite colour?" {
+			t.Fatalf("got %s, %q, want the question", last.Task.Status.State, last.Task.Status.Message.Text())
 		}
 		a, err := c.Send(ctx, client.Message{
 			TaskID: last.Task.ID, ContextID: last.Task.ContextID, Parts: []a2a.Part{a2a.TextPart("blue")},
@@ -373,6 +374,24 @@ func TestClient_card_chooses(t *testing.T) {
 		again := dial(t, s.URL, client.Options{Interface: &i})
 		if _, err := again.Send(context10(t), client.Text("x"), client.SendOptions{Blocking: true}); err != nil {
 			t.Errorf("%s: %v", at, err)
+		}
+	}
+}
+
+// TestClient_output_modes: 0.2 up to 0.2.5 wants them said, whatever they are, and FastA2A
+// refuses the message otherwise.
+func TestClient_output_modes(t *testing.T) {
+	for _, c := range []struct {
+		modes []string
+		want  string
+	}{{nil, `"acceptedOutputModes":[]`}, {[]string{"text/plain"}, `"acceptedOutputModes":["text/plain"]`}} {
+		a := New(t, JSON(`{"kind":"task","id":"t1","contextId":"c1","status":{"state":"submitted"}}`))
+		_, err := dial(t, a.URL, client.Options{Dialect: client.DialectV03}).Send(context10(t), client.Text("x"), client.SendOptions{AcceptedOutputModes: c.modes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body := string(a.Requests()[0].Body); !strings.Contains(body, c.want) {
+			t.Errorf("no %s in %s", c.want, body)
 		}
 	}
 }

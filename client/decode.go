@@ -82,6 +82,7 @@ type rawTask struct {
 	History   []rawMessage    `json:"history"`
 	Artifacts []rawArtifact   `json:"artifacts"`
 	Artifact  *rawArtifact    `json:"artifact"` // EMM
+	Message   loose           `json:"message"`  // EMM: the question of a task that waits
 	Metadata  json.RawMessage `json:"metadata"`
 	CreatedAt loose           `json:"createdAt"`
 	UpdatedAt loose           `json:"updatedAt"`
@@ -114,6 +115,9 @@ func decodeTask(b []byte) (*a2a.Task, error) {
 	status, err := decodeStatus(raw.Status)
 	if err != nil {
 		return nil, err
+	}
+	if raw.Message != "" && status.Message == nil {
+		status.Message = a2a.AgentText("", string(raw.Message))
 	}
 	t := &a2a.Task{
 		ID: a2a.TaskID(raw.ID), ContextID: a2a.ContextID(raw.ContextID), Skill: a2a.SkillID(raw.SkillID), Status: *status,

@@ -152,11 +152,11 @@ func paramsV03(op a2a.Op, arg any) object {
 	switch a := arg.(type) {
 	case *sending:
 		c := configuration(a)
-		if len(a.AcceptedOutputModes) == 0 {
-			c["acceptedOutputModes"] = []string{} // 0.2 has to have it, and FastA2A insists
-		}
 		if op == a2a.OpSend {
 			c["blocking"] = a.Blocking
+		}
+		if len(a.AcceptedOutputModes) == 0 {
+			c["acceptedOutputModes"] = []string{} // any; up to 0.2.5, which FastA2A is, it must be there
 		}
 		if a.Push != nil {
 			c["pushNotificationConfig"] = pushV03(a.Push)

@@ -1,6 +1,8 @@
 package client_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -62,7 +64,11 @@ func TestStream_lost(t *testing.T) {
 	for _, d := range client.Dialects() {
 		t.Run(d, func(t *testing.T) {
 			var cuts atomic.Int64
-			at := cutter(t, s.URL, 2000, &cuts)
+			within := 2000
+			if d == client.DialectEMM {
+				within = 1000 // its events say less
+			}
+			at := cutter(t, s.URL, within, &cuts)
 			if d == client.DialectEMM {
 				at += "/api/a2a/tasks"
 			}
@@ -223,5 +229,43 @@ func TestStream_unsupported(t *testing.T) {
 	}
 	if got := strings.Join(methods, " "); got != "SendStreamingMessage SendMessage GetTask" {
 		t.Errorf("got %s", got)
+	}
+}
+
+// TestClient_ends_with_its_context: an answer that the caller's own limit cuts in the
+// middle is no broken connection.
+func TestClient_ends_with_its_context(t *testing.T) {
+	half := func(contentType string) Script {
+		return func(w io.Writer, _ Request, _ string) {
+			_, _ = io.WriteString(w, "HTTP/1.1 200 OK\r\nContent-Type: "+contentType+"\r\nContent-Length: 1000\r\n\r\n: half")
+			<-t.Context().Done()
+		}
+	}
+	short := func() context.Context {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		t.Cleanup(cancel)
+		return ctx
+	}
+	want := func(what string, err error) {
+		t.Helper()
+		if client.KindOf(err) != client.KindTimeout || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: got %v, want the time limit", what, err)
+		}
+	}
+	c := dial(t, New(t, half("application/json")).URL, client.Options{})
+	_, err := c.Send(short(), client.Text("x"), client.SendOptions{})
+	want("answer", err)
+	_, err = c.Get(short(), "t1", nil)
+	want("read", err)
+
+	c = dial(t, New(t, half("text/event-stream")).URL, client.Options{})
+	for _, err = range c.Stream(short(), client.Text("x"), client.SendOptions{}) {
+		want("stream", err)
+	}
+
+	// A limit of the client itself is one as well, and no broken connection either.
+	c = dial(t, New(t, half("application/json")).URL, client.Options{Timeouts: client.Timeouts{Answer: 20 * time.Millisecond}, Retry: client.Retry{Max: -1}})
+	if _, err := c.Get(t.Context(), "t1", nil); client.KindOf(err) != client.KindTimeout || !strings.Contains(err.Error(), "20ms") {
+		t.Errorf("got %v, want a time limit of 20ms", err)
 	}
 }

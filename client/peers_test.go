@@ -123,22 +123,6 @@ func TestGetPush_authentication(t *testing.T) {
 	}
 }
 
-// TestSend_output_modes: servers of 0.2 want the member, also when there is no wish.
-func TestSend_output_modes(t *testing.T) {
-	a := New(t, JSON(`{"kind":"task","id":"t1","contextId":"c1","status":{"state":"completed"}}`))
-	c := dial(t, a.URL, client.Options{Dialect: client.DialectV03})
-	for _, modes := range [][]string{nil, {"text/plain"}} {
-		if _, err := c.Send(context10(t), client.Text("x"), client.SendOptions{AcceptedOutputModes: modes}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i, want := range []string{`"acceptedOutputModes":[]`, `"acceptedOutputModes":["text/plain"]`} {
-		if got := string(a.Requests()[i].Body); !strings.Contains(got, want) {
-			t.Errorf("got %s, want %s", got, want)
-		}
-	}
-}
-
 // TestClient_500_closes: some servers close the connection behind an answer of 500
 // without saying so. The next message would be lost on it, and could not be repeated.
 func TestClient_500_closes(t *testing.T) {

@@ -151,6 +151,7 @@ type Stream struct {
 	Heartbeat    time.Duration `yaml:"heartbeat" env:"HEARTBEAT" validate:"gt=0"`
 	WriteTimeout time.Duration `yaml:"write_timeout" env:"WRITE_TIMEOUT" validate:"gt=0"`
 	Retry        time.Duration `yaml:"retry" env:"RETRY" validate:"gt=0"`
+	Probe        bool          `yaml:"probe" env:"PROBE"`
 }
 
 // Store is where tasks are kept.

@@ -27,7 +27,7 @@ func Default() *Config {
 			Streams:    1000,
 		},
 		Runs:   Runs{CancelGrace: 5 * time.Second, FlushAfter: time.Millisecond, FlushEvery: 20 * time.Millisecond, MaxPending: 1 << 20},
-		Stream: Stream{Enabled: true, Heartbeat: 15 * time.Second, WriteTimeout: 10 * time.Second, Retry: 2 * time.Second},
+		Stream: Stream{Enabled: true, Heartbeat: 15 * time.Second, WriteTimeout: 10 * time.Second, Retry: 2 * time.Second, Probe: true},
 		Store: Store{
 			Kind:        "sqlite",
 			Synchronous: "full",

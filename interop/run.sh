@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# Runs real A2A clients against the server: builds it, starts it on a free
-# loopback port with an empty data directory and keys that sign its cards, runs every client (or those named
-# as arguments), stops it, and counts.
+# Runs real A2A clients against the server: builds it, starts it on free loopback ports
+# (HTTP and gRPC) with an empty data directory, keys that sign its cards and an extended
+# card, runs every client (or those named as arguments) over every transport that it has,
+# stops it, and counts. Checks are named CLIENT/TRANSPORT/SCENARIO.
 #
 #   interop/run.sh [CLIENT...]        js-1.3.0 js-0.3.14 py-1 py-0.3 fasta2a go mcp
+#
+# The clients cli-* are the program's own commands, with agents of other SDKs.
 #
 # With SKILLYARD_URL set, a server that runs already is used instead; SKILLYARD_SIGNED=1
 # then says that its cards are signed.
@@ -32,14 +35,24 @@ free_port() {
   python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
+build() {
+  [[ -x $work/skillyard ]] || (cd "$root" && go build -trimpath -o "$work/skillyard" ./cmd/skillyard)
+}
+
 start_server() {
   local binary=$work/skillyard
-  (cd "$root" && go build -trimpath -o "$binary" ./cmd/skillyard)
+  build
   SKILLYARD_URL=http://127.0.0.1:$(free_port)
+  local grpc
+  grpc=127.0.0.1:$(free_port)
   "$binary" keys generate --signing --alg ES256 >"$work/ec.pem" 2>/dev/null
   "$binary" keys generate --signing --alg EdDSA >"$work/ed.pem" 2>/dev/null
+  # The skills are the example's last member, so that one more can follow them.
   cat "$root/configs/examples/probe.yaml" - >"$work/config.yaml" <<YAML
+  - {id: backstage, kind: mock, name: Backstage, description: Only for those who have a key., tags: [test], private: true}
+grpc: {addr: $grpc}
 card:
+  extended: true
   signing: {keys: [{kid: ec, file: $work/ec.pem}, {kid: ed, file: $work/ed.pem}]}
 YAML
   export SKILLYARD_SIGNED=1 SKILLYARD_BIN=$binary
@@ -73,18 +86,32 @@ install_node() {
   cp "$1/package-lock.json" "$1/node_modules/.lock"
 }
 
+# run_cli NAME: a session of the commands with the agent cli/NAME, over JSON-RPC, or over
+# HTTP+JSON if the name ends in -rest.
+run_cli() {
+  local agent=${1#cli-} command
+  local dir=$here/cli/${agent%-rest}
+  case $agent in
+    js-*) install_node "$dir" && command=(node "$dir/server.mjs") ;;
+    *) install_python "$dir" && command=("$dir/.venv/bin/python" "$dir/server.py") ;;
+  esac && build || return
+  [[ $agent != *-rest ]] || command+=(rest)
+  SKILLYARD_BIN=$work/skillyard python3 "$here/cli/check.py" "$1" "${command[@]}"
+}
+
 run_client() {
   local dir=$here/$1
   case $1 in
     js-* | mcp) install_node "$dir" && (cd "$dir" && node check.mjs) ;;
     py-* | fasta2a) install_python "$dir" && (cd "$dir" && .venv/bin/python check.py) ;;
     go) (cd "$dir" && go build -trimpath -o "$work/go-client" . && "$work/go-client") ;;
+    cli-*) run_cli "$1" ;;
     *) echo "no such client: $1" && return 2 ;;
   esac
 }
 
 clients=("$@")
-[[ $# -gt 0 ]] || clients=(js-1.3.0 js-0.3.14 py-1 py-0.3 fasta2a go mcp)
+[[ $# -gt 0 ]] || clients=(js-1.3.0 js-0.3.14 py-1 py-0.3 fasta2a go mcp cli-fasta2a cli-py-1 cli-py-1-rest cli-js-0.3.14 cli-js-0.3.14-rest)
 
 if [[ -z ${SKILLYARD_URL:-} ]]; then
   say "build and start the server"

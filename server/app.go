@@ -68,6 +68,7 @@ type App struct {
 	schemas  *schemas
 	trusted  []netip.Prefix // proxies
 	cardKeys http.Handler   // nil: cards are not signed
+	probe    *probe         // nil: not offered
 	http     *http.Server
 	listener net.Listener
 	silent   silent
@@ -164,6 +165,9 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if a.cardKeys, err = a.card.Keys(); err != nil {
 		return nil, err
 	}
+	if cfg.Stream.Enabled && cfg.Stream.Probe {
+		a.probe = newProbe(bind.Stream)
+	}
 	a.http = &http.Server{
 		Handler:           a.routes(),
 		ReadHeaderTimeout: cfg.Server.ReadHeaderTimeout,
@@ -171,6 +175,9 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		IdleTimeout:       cfg.Server.IdleTimeout,
 		ConnState:         a.silent.note,
 		ErrorLog:          stdLog(o.Log),
+	}
+	if a.probe != nil {
+		a.http.RegisterOnShutdown(a.probe.close)
 	}
 	if a.grpcListener != nil {
 		if a.grpc, err = a.buildGRPC(); err != nil {
@@ -317,7 +324,7 @@ func loadKeys(cfg configs.Auth) (*auth.Keys, error) {
 
 // extendedCard answers GetExtendedAgentCard with the card of the caller, who needs a
 // key also where calls do not (A2A 1.0 §13.3); refused as the card declares it.
-func (a *App) extendedCard(r *http.Request, caller a2a.Caller, dialect string) ([]byte, error) {
+func (a *App) extendedCard(r *http.Request, caller a2a.Caller, d *wire.Dialect) ([]byte, error) {
 	if a.cfg.Card.Extended {
 		if r == nil {
 			// The URLs of the card are those of somebody who asks at the HTTP address.
@@ -326,9 +333,16 @@ func (a *App) extendedCard(r *http.Request, caller a2a.Caller, dialect string) (
 		if caller.Anonymous || caller.Name == "" {
 			return nil, auth.Unauthenticated()
 		}
-		return a.card.Extended(r, caller, dialect)
+		v := agentcard.V03
+		switch {
+		case d.Name == wire.NameV1:
+			v = agentcard.V1
+		case d == a.dialects.RestV03:
+			v = agentcard.V03Proto
+		}
+		return a.card.Extended(r, caller, v)
 	}
-	if dialect == wire.NameV03 {
+	if d.Name == wire.NameV03 {
 		return nil, &a2a.Error{Code: a2a.CodeExtendedCardNotConfigured, Message: "Authenticated Extended Card not configured"}
 	}
 	return nil, &a2a.Error{Code: a2a.CodeUnsupportedOperation, Message: "This operation is not supported: the agent has no extended card."}

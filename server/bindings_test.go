@@ -204,7 +204,7 @@ func TestBindings_OneTask(t *testing.T) {
 func TestBindings_Errors(t *testing.T) {
 	const none = "00000000-0000-4000-8000-00000000dead"
 	c := grpcProbe(t)
-	old := []string{"JSON-RPC 0.3", "REST 0.3", "JSON-RPC 0.1", "gRPC 0.3"}
+	old := []string{"JSON-RPC 0.3", "REST 0.3", "JSON-RPC 0.1", "gRPC 0.3", "REST 0.3 of Go"}
 	rpcs := []string{"gRPC 1.0", "gRPC 0.3"}
 	ended := func(l *tongue) string { return l.ask(c, a2a.OpSend, ask{text: "@echo x"}).Tasks[0].ID }
 	paused := func(l *tongue) string { return l.ask(c, a2a.OpSend, ask{text: "@ask"}).Tasks[0].ID }
@@ -233,7 +233,7 @@ func TestBindings_Errors(t *testing.T) {
 		{"missing push config", a2a.OpGetPush, func(l *tongue) ask { return ask{task: paused(l), config: "p"} }, -32001, nil, nil},
 		{"ended task", a2a.OpCancel, func(l *tongue) ask { return ask{task: ended(l)} }, -32002, nil, nil},
 		{"ended task", a2a.OpSend, func(l *tongue) ask { return ask{task: ended(l), text: "x"} }, -32004, map[string]int{old[2]: 0}, nil},
-		{"ended task", a2a.OpSubscribe, func(l *tongue) ask { return ask{task: ended(l)} }, -32004, map[string]int{old[0]: 0, old[1]: 0, old[2]: 0, old[3]: 0}, nil},
+		{"ended task", a2a.OpSubscribe, func(l *tongue) ask { return ask{task: ended(l)} }, -32004, map[string]int{old[0]: 0, old[1]: 0, old[2]: 0, old[3]: 0, old[4]: 0}, nil},
 		{"another context", a2a.OpSend, func(l *tongue) ask { return ask{task: paused(l), context: "other", text: "x"} }, -32602, map[string]int{old[2]: 0}, nil},
 		{"no parts", a2a.OpSend, func(*tongue) ask { return ask{parts: "[]"} }, -32602, nil, nil},
 		{"no parts", a2a.OpStream, func(*tongue) ask { return ask{parts: "[]"} }, -32602, nil, nil},
@@ -248,7 +248,7 @@ func TestBindings_Errors(t *testing.T) {
 		{"media type", a2a.OpSend, func(l *tongue) ask {
 			return ask{parts: strings.ReplaceAll(l.speak("x", "{}", "AAAA", "https://e.example/a"), "text/plain", "video/mp4")}
 		}, -32005, nil, nil},
-		{"extended card", a2a.OpExtendedCard, func(*tongue) ask { return ask{} }, -32004, map[string]int{old[0]: -32007, old[1]: -32007, old[3]: -32007}, nil},
+		{"extended card", a2a.OpExtendedCard, func(*tongue) ask { return ask{} }, -32004, map[string]int{old[0]: -32007, old[1]: -32007, old[3]: -32007, old[4]: -32007}, nil},
 		{"version", a2a.OpGet, func(*tongue) ask { return ask{task: none, headers: []string{"A2A-Version: 99.0"}} }, -32009, map[string]int{old[1]: -32600, old[3]: -32600}, nil},
 		{"version before the rest", a2a.OpSend, func(*tongue) ask { return ask{parts: "[]", headers: []string{"A2A-Version: 99.0"}} }, -32009, map[string]int{old[1]: -32600, old[3]: -32600}, nil},
 		{"broken body", a2a.OpSend, func(*tongue) ask { return ask{body: `{"a":`} }, -32700, nil, nil},
@@ -363,7 +363,7 @@ func TestBindings_Idempotency(t *testing.T) {
 // EMM gateway's dialect, which has two operations of its own.
 func TestBindings_Complete(t *testing.T) {
 	d := wire.New(wire.Options{})
-	want := []string{"REST " + d.RestV03.Name, "REST " + d.RestV1.Name}
+	want := []string{"REST " + d.RestV03.Name, "REST " + d.RestGoV03.Name + " of Go", "REST " + d.RestV1.Name}
 	for _, s := range pb.Services(d) {
 		want = append(want, "gRPC "+s.Dialect.Name)
 	}

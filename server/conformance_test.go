@@ -16,8 +16,9 @@ import (
 	"github.com/skillyard/skillyard/server/servertest"
 )
 
-// The tests here carry the ids of the requirements that the conformance kit of A2A
-// 1.0 names and does not test; see docs/conformance.md.
+// The tests here and in the files conformance_*_test.go carry the ids of the
+// requirements that the conformance kit of A2A 1.0 names and does not test; see
+// docs/conformance.md.
 
 // operation is one operation on a task as both versions spell it.
 type operation struct{ v1, v03, params1, params03 string }
@@ -256,8 +257,8 @@ func TestConformance_VER_CLIENT_002(t *testing.T) {
 	}
 }
 
-// TestConformance_BIND_EQUIV compares the interfaces that the card declares, which
-// are JSON-RPC with A2A 1.0 and with 0.3.
+// TestConformance_BIND_EQUIV compares the two versions of JSON-RPC that the card
+// declares; see TestConformance_Bindings for the other bindings.
 func TestConformance_BIND_EQUIV(t *testing.T) {
 	c := probe(t, withExtendedCard)
 	t.Run("BIND-EQUIV-001 the same operations", func(t *testing.T) {
@@ -391,7 +392,9 @@ func TestConformance_Example(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &client{t: t, Server: servertest.New(t, servertest.Options{YAML: string(data)})}
+	c := &client{t: t, Server: servertest.New(t, servertest.Options{YAML: string(data), Edit: func(cfg *configs.Config) {
+		cfg.GRPC.Addr = "127.0.0.1:0" // the port of the example may be taken
+	}})}
 	send := func(id, extra string) servertest.Answer {
 		return c.v1("SendMessage", `{"message":`+merge(`{"messageId":"`+id+`-0a1b2c3d","role":"ROLE_USER","parts":[{"text":"x"}]}`, extra)+`}`)
 	}

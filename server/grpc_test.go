@@ -267,7 +267,10 @@ func TestGRPC_Operations(t *testing.T) {
 	if len(seen) != 6 {
 		t.Errorf("listed %d tasks, want 6", len(seen))
 	}
-	only := must[*a2apb.ListTasksResponse](t)(g.ListTasks(ctx, &a2apb.ListTasksRequest{Status: a2apb.TaskState_TASK_STATE_CANCELED}))
+	only := must[*a2apb.ListTasksResponse](t)(g.ListTasks(ctx, &a2apb.ListTasksRequest{Status: a2apb.TaskState_TASK_STATE_CANCELED, PageSize: new(int32)}))
+	if only.GetPageSize() != 50 {
+		t.Errorf("got a page of %d for a zero, want the default", only.GetPageSize())
+	}
 	if len(only.GetTasks()) != 1 || only.GetTasks()[0].GetId() != id {
 		t.Errorf("got %v, want the canceled task", only)
 	}

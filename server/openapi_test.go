@@ -3,6 +3,7 @@ package server_test
 import (
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -20,180 +21,12 @@ import (
 	"github.com/skillyard/skillyard/server/servertest"
 )
 
-// apiDoc is the description, resolved as far as the tests look into it.
-type apiDoc struct {
-	t    testing.TB
-	root map[string]any
-	used map[string]bool // components that something refers to
-	c    *jsonschema.Compiler
-}
-
-func readAPI(t testing.TB) *apiDoc {
-	t.Helper()
-	b, err := os.ReadFile("openapi.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := &apiDoc{t: t, root: doc.(map[string]any), used: map[string]bool{}, c: jsonschema.NewCompiler()}
-	d.c.DefaultDraft(jsonschema.Draft2020)
-	d.c.AssertFormat()
-	if err := d.c.AddResource("openapi.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
-// at returns the value at a JSON Pointer.
-func (d *apiDoc) at(pointer string) any {
-	d.t.Helper()
-	var v any = d.root
-	for _, token := range strings.Split(pointer, "/")[1:] {
-		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
-		m, ok := v.(map[string]any)
-		if !ok || m[token] == nil {
-			d.t.Fatalf("nothing at %s", pointer)
-		}
-		v = m[token]
-	}
-	return v
-}
-
-// object returns the object at pointer with the pointer it really has.
-func (d *apiDoc) object(pointer string) (map[string]any, string) {
-	d.t.Helper()
-	m, ok := d.at(pointer).(map[string]any)
-	if !ok {
-		d.t.Fatalf("%s is no object", pointer)
-	}
-	if ref, ok := m["$ref"].(string); ok && len(m) == 1 {
-		d.used[ref] = true
-		return d.object(strings.TrimPrefix(ref, "#"))
-	}
-	return m, pointer
-}
-
-func token(s string) string { return strings.ReplaceAll(strings.ReplaceAll(s, "~", "~0"), "/", "~1") }
-
-func asObject(v any) map[string]any { m, _ := v.(map[string]any); return m }
-
-func sorted[V any](m map[string]V) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// apiOperation is one method of one path.
-type apiOperation struct {
-	doc          *apiDoc
-	path, method string
-	pointer      string
-	spec         map[string]any
-	params       []map[string]any
-}
-
-func (d *apiDoc) operations() []apiOperation {
-	var list []apiOperation
-	for _, path := range sorted(asObject(d.root["paths"])) {
-		item, at := d.object("/paths/" + token(path))
-		for _, method := range []string{"get", "post", "delete", "put", "patch", "head"} {
-			if item[method] == nil {
-				continue
-			}
-			o := apiOperation{doc: d, path: path, method: method, pointer: at + "/" + method, spec: asObject(item[method])}
-			for _, base := range []string{at, o.pointer} {
-				holder := asObject(d.at(base))
-				list, _ := holder["parameters"].([]any)
-				for i := range list {
-					if ref, ok := asObject(list[i])["$ref"].(string); ok {
-						p, _ := d.object(strings.TrimPrefix(ref, "#"))
-						d.used[ref] = true
-						o.params = append(o.params, p)
-						continue
-					}
-					o.params = append(o.params, asObject(list[i]))
-				}
-			}
-			list = append(list, o)
-		}
-	}
-	return list
-}
-
-// answerCase is an example of an answer.
-type answerCase struct {
-	status, contentType string
-	value               any
-}
-
-// answers returns the examples of answers by name.
-func (o apiOperation) answers() map[string]answerCase {
-	cases := map[string]answerCase{}
-	responses := asObject(o.spec["responses"])
-	for _, status := range sorted(responses) {
-		r, _ := o.doc.object(o.pointer + "/responses/" + status)
-		content := asObject(r["content"])
-		for _, ct := range sorted(content) {
-			for name, e := range asObject(asObject(content[ct])["examples"]) {
-				if _, twice := cases[name]; twice {
-					o.doc.t.Errorf("%s %s: two answers are named %s", o.method, o.path, name)
-				}
-				cases[name] = answerCase{status, ct, asObject(e)["value"]}
-			}
-		}
-	}
-	return cases
-}
-
-// requests returns the examples of bodies by name: type and value.
-func (o apiOperation) requests() map[string][2]any {
-	cases := map[string][2]any{}
-	if o.spec["requestBody"] == nil {
-		return cases
-	}
-	body, _ := o.doc.object(o.pointer + "/requestBody")
-	for ct, media := range asObject(body["content"]) {
-		for name, e := range asObject(asObject(media)["examples"]) {
-			if _, twice := cases[name]; twice {
-				o.doc.t.Errorf("%s %s: two requests are named %s", o.method, o.path, name)
-			}
-			cases[name] = [2]any{ct, asObject(e)["value"]}
-		}
-	}
-	return cases
-}
-
-// schema compiles the schema of an answer, nil if there is none for its type.
-func (o apiOperation) schema(status int, contentType string) *jsonschema.Schema {
-	o.doc.t.Helper()
-	responses := asObject(o.spec["responses"])
-	if responses[fmt.Sprint(status)] == nil {
-		o.doc.t.Errorf("%s %s: the status %d is not described", o.method, o.path, status)
-		return nil
-	}
-	r, at := o.doc.object(o.pointer + "/responses/" + fmt.Sprint(status))
-	ct, _, _ := strings.Cut(contentType, ";")
-	if asObject(r["content"])[ct] == nil {
-		o.doc.t.Errorf("%s %s: the type %s of status %d is not described", o.method, o.path, ct, status)
-		return nil
-	}
-	s, err := o.doc.c.Compile("openapi.json#" + at + "/content/" + token(ct) + "/schema")
-	if err != nil {
-		o.doc.t.Fatal(err)
-	}
-	return s
-}
-
 // The tasks that the examples speak of.
 const (
 	askedTask = "01a22d7f-0000-7000-8000-00000000000a"
 	endedTask = "01a22d7f-0000-7000-8000-00000000000b"
+	// hookedTask has a webhook hook-1.
+	hookedTask = "01a22d7f-0000-7000-8000-00000000000c"
 )
 
 // TestOpenAPI_Examples sends each example to a new server and compares the answer with
@@ -252,6 +85,9 @@ func (o apiOperation) replay(t *testing.T, name string, request [2]any, answer a
 			real[text] = taskOf(t, s, "interview", "@ask")
 		case endedTask:
 			real[text] = taskOf(t, s, "list_workspaces", "")
+		case hookedTask:
+			real[text] = taskOf(t, s, "interview", "@ask")
+			s.Do("POST", "/rest/tasks/"+real[text]+"/pushNotificationConfigs", `{"id":"hook-1","url":"https://hooks.example.com/a2a"}`)
 		}
 		text = cmp.Or(real[text], text)
 		switch p["in"] {
@@ -290,6 +126,9 @@ func (o apiOperation) replay(t *testing.T, name string, request [2]any, answer a
 			t.Errorf("answer %s: %v", clip(a.Body), err)
 		}
 	}
+	if ct == "text/event-stream" {
+		o.checkFrames(t, a)
+	}
 	if answer.status == "" {
 		if a.Status != http.StatusOK {
 			t.Errorf("got HTTP %d, want 200", a.Status)
@@ -301,6 +140,38 @@ func (o apiOperation) replay(t *testing.T, name string, request [2]any, answer a
 	}
 	if diff := gocmp.Diff(decoded(t, a.Body, s.URL), normal(answer.value, "http://127.0.0.1:8080")); diff != "" {
 		t.Errorf("got - want +:\n%s", diff)
+	}
+}
+
+// checkFrames holds the data of each event against the schema of the stream's content, if
+// it has one.
+func (o apiOperation) checkFrames(t *testing.T, a servertest.Answer) {
+	t.Helper()
+	r, at := o.doc.object(o.pointer + "/responses/" + fmt.Sprint(a.Status))
+	media := asObject(asObject(r["content"])["text/event-stream"])
+	at += "/content/text~1event-stream/schema"
+	if asObject(media["schema"])["$ref"] != nil {
+		_, at = o.doc.object(at)
+	}
+	if asObject(o.doc.at(at))["contentSchema"] == nil {
+		return
+	}
+	s, err := o.doc.c.Compile("openapi.json#" + at + "/contentSchema")
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames := framesOf(a)
+	if len(frames) == 0 {
+		t.Error("the stream has no events")
+	}
+	for _, f := range frames {
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(f.Body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Validate(doc); err != nil {
+			t.Errorf("event %s: %v", clip(f.Body), err)
+		}
 	}
 }
 
@@ -423,7 +294,7 @@ func TestOpenAPI_Structure(t *testing.T) {
 	for _, kind := range sorted(asObject(d.root["components"])) {
 		for _, name := range sorted(asObject(asObject(d.root["components"])[kind])) {
 			ref := "#/components/" + kind + "/" + name
-			if kind != "securitySchemes" && !d.used[ref] && name != "Event" {
+			if kind != "securitySchemes" && !d.used[ref] {
 				t.Errorf("nothing refers to %s", ref)
 			}
 			if kind == "schemas" {
@@ -433,31 +304,62 @@ func TestOpenAPI_Structure(t *testing.T) {
 			}
 		}
 	}
-	// The events of streams have no reference, as their type is none of JSON.
-	s := servertest.New(t, servertest.Options{})
-	a := s.Do("GET", "/tasks/"+taskOf(t, s, "list_workspaces", "")+"/stream", "")
-	event, err := d.c.Compile("openapi.json#/components/schemas/Event")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, data, _ := strings.Cut(string(a.Body), "data: ")
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(data))
-	if err != nil || event.Validate(doc) != nil {
-		t.Errorf("event %s: %v %v", data, err, event.Validate(doc))
+}
+
+// TestOpenAPI_Rest: every operation of REST is described, with the HTTP method that clients
+// use for it.
+func TestOpenAPI_Rest(t *testing.T) {
+	paths := asObject(readAPI(t).root["paths"])
+	for _, l := range tongues {
+		if l.binding != rest {
+			continue
+		}
+		for op := range methods[shapeV1] {
+			verb, path, _ := l.request(op, ask{task: "{task}", config: "{config}"})
+			path, err := url.PathUnescape(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if asObject(paths[path])[strings.ToLower(verb)] == nil {
+				t.Errorf("%s: %s %s is not described", l.name, verb, path)
+			}
+		}
 	}
 }
 
+// TestOpenAPI_Served: what is served is the file. With -update the file is packed.
 func TestOpenAPI_Served(t *testing.T) {
-	c := probe(t)
 	want, err := os.ReadFile("openapi.json")
 	if err != nil {
 		t.Fatal(err)
 	}
+	if *update {
+		pack(t, "openapi.json.gz", want)
+	}
+	c := probe(t)
 	a := c.Do("GET", "/openapi.json", "")
 	if a.Status != 200 || !bytes.Equal(a.Body, want) || a.Header.Get("Content-Type") != "application/json" {
-		t.Errorf("got HTTP %d %s with %d bytes, want the file", a.Status, a.Header.Get("Content-Type"), len(a.Body))
+		t.Errorf("got HTTP %d %s with %d bytes, want the file, packed by go test -run OpenAPI -update", a.Status, a.Header.Get("Content-Type"), len(a.Body))
 	}
 	if a := c.Do("GET", "/openapi.json", "", "If-None-Match: "+a.Header.Get("ETag")); a.Status != http.StatusNotModified {
 		t.Errorf("got HTTP %d, want 304", a.Status)
+	}
+}
+
+func pack(t *testing.T, name string, body []byte) {
+	t.Helper()
+	var packed bytes.Buffer
+	zip, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := zip.Write(body); err != nil {
+		t.Fatal(err)
+	}
+	if err := zip.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, packed.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }

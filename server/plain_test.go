@@ -323,7 +323,7 @@ func TestPlain_Stream(t *testing.T) {
 	}
 	// An ended task is shown once more; who has seen the end is told so as well.
 	a = c.Do("GET", "/tasks/"+id+"/stream", "", alice)
-	if strings.Count(string(a.Body), "data: ") != 1 || !strings.Contains(string(a.Body), `"text":"chunk-1 \nchunk-2 \nchunk-3 "`) {
+	if strings.Count(string(a.Body), "data: ") != 1 || !strings.Contains(string(a.Body), `"text":"chunk-1 chunk-2 chunk-3 "`) {
 		t.Errorf("an ended task: got %s", a.Body)
 	}
 	a = c.Do("GET", "/tasks/"+id+"/stream", "", alice, "Last-Event-ID: 1")

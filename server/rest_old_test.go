@@ -53,7 +53,7 @@ func checkOldProto(t testing.TB, a servertest.Answer) {
 		t.Errorf("content type is %s", a.Header.Get("Content-Type"))
 	}
 	if a.Status != 200 {
-		checkError(t, a.Body)
+		checkError(t, a.Body, "type")
 		if code, _ := a.Get("code").(interface{ Int64() (int64, error) }); code == nil {
 			t.Errorf("error has no number: %s", a.Body)
 		}
@@ -103,8 +103,15 @@ func TestRestOld_Operations(t *testing.T) {
 	id := a.Get("task", "id").(string)
 	want(t, c.rest03("GET", "/tasks/"+id, ""), id, "id")
 	want(t, c.rest03("GET", "/tasks/"+id+"?history_length=1", ""), nil, "history", 1)
-	want(t, c.rest03("GET", "/tasks/"+id+"?historyLength=0", ""), "@echo hi", "history", 0, "content", 0, "text")
+	// A zero in the URL was written on purpose; in the body it may stand for no length.
+	want(t, c.rest03("GET", "/tasks/"+id+"?historyLength=0", ""), nil, "history")
 	want(t, c.rest03("GET", "/tasks", ""), id, "tasks", 0, "id")
+	a = c.rest03("POST", "/message:send", message03p(`{"text":"@echo hi"}`, "", `{"blocking":true,"historyLength":0}`))
+	want(t, a, "@echo hi", "task", "history", 0, "content", 0, "text")
+	// Members have the names of their fields, too: message is request.
+	a = c.rest03("POST", "/message:send", `{"request":{"message_id":"m","role":"ROLE_USER","content":[{"text":"@echo hi"}]}}`)
+	want(t, a, "hi", "task", "artifacts", 0, "parts", 0, "text")
+	want(t, c.rest03("GET", "/tasks/none", ""), "TaskNotFoundError", "type")
 	// It is the task of every other dialect.
 	want(t, c.v03("tasks/get", params("id", id)), "completed", "result", "status", "state")
 
@@ -123,7 +130,14 @@ func TestRestOld_Operations(t *testing.T) {
 	want(t, c.rest03("POST", "/tasks/"+running+":cancel", `{"name":"tasks/`+running+`"}`), "TASK_STATE_CANCELLED", "status", "state")
 	want(t, c.rest03("GET", "/tasks?status=TASK_STATE_CANCELLED", ""), running, "tasks", 0, "id")
 	want(t, c.rest03("POST", "/tasks/"+running+":cancel", ""), -32002, "code")
-	want(t, c.Do("GET", restOld+"/card", "", alice), "0.3.0", "protocolVersion")
+	card := c.Do("GET", restOld+"/card", "", alice)
+	want(t, card, "0.3.0", "protocolVersion")
+	// Clients read the schemes as JSON Schema or as Protocol Buffers have them.
+	for _, path := range [][]any{{"bearer", "scheme"}, {"bearer", "httpAuthSecurityScheme", "scheme"}} {
+		want(t, card, "bearer", append([]any{"securitySchemes"}, path...)...)
+	}
+	want(t, card, "X-API-Key", "securitySchemes", "apiKey", "apiKeySecurityScheme", "name")
+	want(t, c.v03("agent/getAuthenticatedExtendedCard", "{}"), nil, "result", "securitySchemes", "bearer", "httpAuthSecurityScheme")
 }
 
 // TestRestOld_Lenient: the shapes of JSON-RPC, which the prose of 0.3 shows, are
@@ -207,4 +221,32 @@ func TestRestOld_Push(t *testing.T) {
 		want(t, c.rest03("POST", path, body), -32602, "code")
 	}
 	c.cancel(id)
+}
+
+// TestRestOld_Go: the Go SDK names 0.3 at the paths of 1.0, and writes all names in snake
+// case, those in metadata too.
+func TestRestOld_Go(t *testing.T) {
+	c := probe(t, withExtendedCard)
+	do := func(verb, path, body string) servertest.Answer {
+		return c.Do(verb, restBase+path, body, alice, "A2A-Version: 0.3")
+	}
+	a := do("POST", "/message:send", `{"message":{"kind":"message","message_id":"m-1","role":"user","context_id":"of-go",
+		"parts":[{"kind":"text","text":"@sleep 60"}],"metadata":{"skill_id":"probe"}},"configuration":{"blocking":false}}`)
+	want(t, a, "task", "kind")
+	want(t, a, "of-go", "contextId")
+	want(t, a, "message.metadata.skillId", "metadata", "skillSource")
+	id := a.Get("id").(string)
+	push := do("POST", "/tasks/"+id+"/pushNotificationConfigs", `{"task_id":"`+id+`","push_notification_config":{"id":"p","url":"http://127.0.0.1:9/x"}}`)
+	want(t, push, "p", "pushNotificationConfig", "id")
+	want(t, do("GET", "/tasks/"+id+"/pushNotificationConfigs", ""), id, 0, "taskId")
+	want(t, do("POST", "/tasks/"+id+":cancel", ""), "canceled", "status", "state")
+	for query, n := range map[string]int{
+		"status=canceled": 1, "status=working": 0, "lastUpdatedAfter=2020-01-01T00:00:00Z": 1, "lastUpdatedAfter=2999-01-01T00:00:00Z": 0,
+	} {
+		want(t, do("GET", "/tasks?contextId=of-go&"+query, ""), n, "totalSize")
+	}
+	want(t, do("GET", "/extendedAgentCard", ""), "0.3.0", "protocolVersion")
+	wantStatus(t, do("GET", "/tasks/none", ""), 404, "TASK_NOT_FOUND")
+	// What only this client writes means nothing in 1.0.
+	wantStatus(t, c.rest("ListTasks", "GET", "/tasks?status=canceled", ""), 400, "INVALID_PARAMS")
 }

@@ -272,7 +272,7 @@ func TestRest_Versions(t *testing.T) {
 	for _, v := range []string{"", "1.0", "1.0.1"} {
 		wantStatus(t, c.rest("GetTask", "GET", "/tasks/none", "", "A2A-Version: "+v), 404, "TASK_NOT_FOUND")
 	}
-	for _, v := range []string{"0.3", "1.1", "99.0", "junk"} {
+	for _, v := range []string{"0.2", "1.1", "99.0", "junk"} {
 		wantStatus(t, c.rest("GetTask", "GET", "/tasks/none", "", "A2A-Version: "+v), 400, "VERSION_NOT_SUPPORTED")
 		// Before anything else of the request is looked at.
 		wantStatus(t, c.rest("SendMessage", "POST", "/message:send", "{", "A2A-Version: "+v), 400, "VERSION_NOT_SUPPORTED")

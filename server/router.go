@@ -45,6 +45,10 @@ func (a *App) routes() http.Handler {
 	read("/healthz", health)
 	read("/readyz", a.ready)
 	read("/openapi.json", describe())
+	if a.probe != nil {
+		r.HandleFunc("/probe/stream", notAllowed("GET"))
+		r.Method(http.MethodGet, "/probe/stream", a.probe)
+	}
 
 	rpc := a.authenticate(a.rpc)
 	for _, path := range []string{"/", "/api/a2a/tasks", "/api/a2a/tasks/"} {

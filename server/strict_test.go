@@ -41,8 +41,9 @@ func envelope(t testing.TB, body []byte) (result, failure json.RawMessage) {
 var internals = regexp.MustCompile(`(?i)sqlite|modernc|goroutine|panic:|\.go:\d|jsontext|encoding/json|offset|invalid character|varchar|constraint|pq:`)
 
 // checkError checks the form of an error that every client accepts: code, message
-// and data, which for the A2A dialects is a list of objects with @type.
-func checkError(t testing.TB, raw json.RawMessage) {
+// and data, which for the A2A dialects is a list of objects with @type. It may have the
+// extra members.
+func checkError(t testing.TB, raw json.RawMessage, extra ...string) {
 	t.Helper()
 	var e map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &e); err != nil {
@@ -50,7 +51,7 @@ func checkError(t testing.TB, raw json.RawMessage) {
 		return
 	}
 	for name := range e {
-		if name != "code" && name != "message" && name != "data" {
+		if name != "code" && name != "message" && name != "data" && !slices.Contains(extra, name) {
 			t.Errorf("error has a member %q, which clients refuse: %s", name, raw)
 		}
 	}

@@ -15,7 +15,8 @@ import (
 // reasons are the numbers of the reasons that REST errors name.
 var reasons = map[string]int{
 	"PARSE_ERROR": -32700, "INVALID_REQUEST": -32600, "METHOD_NOT_FOUND": -32601, "INVALID_PARAMS": -32602, "INTERNAL_ERROR": -32603,
-	"TASK_NOT_FOUND": -32001, "TASK_NOT_CANCELABLE": -32002, "PUSH_NOTIFICATION_NOT_SUPPORTED": -32003, "UNSUPPORTED_OPERATION": -32004,
+	"EXTENSION_SUPPORT_REQUIRED": -32008,
+	"TASK_NOT_FOUND":             -32001, "TASK_NOT_CANCELABLE": -32002, "PUSH_NOTIFICATION_NOT_SUPPORTED": -32003, "UNSUPPORTED_OPERATION": -32004,
 	"CONTENT_TYPE_NOT_SUPPORTED": -32005, "EXTENDED_AGENT_CARD_NOT_CONFIGURED": -32007, "VERSION_NOT_SUPPORTED": -32009,
 	"IDEMPOTENCY_CONFLICT": -32602, "RATE_LIMITED": -32051, "TOO_LARGE": -32052, "UNAUTHENTICATED": -31401,
 }
@@ -91,7 +92,7 @@ func (l *tongue) result(a servertest.Answer) any {
 
 // code is the number of the error in an answer, or 0.
 func (l *tongue) code(a servertest.Answer) int {
-	if l.binding == rest && l.shape == shapeV1 {
+	if l.binding == rest && l.shape != shapeOldProto {
 		reason, _ := a.Get("error", "details", 0, "reason").(string)
 		return reasons[reason]
 	}

@@ -45,6 +45,7 @@ var tongues = []*tongue{
 	{"JSON-RPC 0.3", shapeV03, jsonRPC},
 	{"REST 1.0", shapeV1, rest},
 	{"REST 0.3", shapeOldProto, rest},
+	{"REST 0.3 of Go", shapeV03, rest},
 	{"JSON-RPC 0.1", shapeV01, jsonRPC},
 	{"gRPC 1.0", shapeV1, gRPC},
 	{"gRPC 0.3", shapeOldProto, gRPC},
@@ -58,6 +59,7 @@ type ask struct {
 	now           bool // does not wait
 	query         map[string]any
 	url, config   string // of a push config
+	raw           string // params of a send, instead of text and parts
 	body          string // sent instead of what is asked for
 	headers       []string
 }
@@ -86,7 +88,7 @@ type pushed struct{ ID, Task, URL, Scheme string }
 func (l *tongue) has(op a2a.Op) bool {
 	switch op {
 	case a2a.OpList:
-		return l.shape == shapeV1 || l.shape == shapeOldProto
+		return l.shape == shapeV1 || l.shape == shapeOldProto || l.binding == rest
 	case a2a.OpListPush, a2a.OpDeletePush, a2a.OpExtendedCard:
 		return l.shape != shapeV01
 	}
@@ -113,16 +115,44 @@ var methods = map[shape]map[a2a.Op]string{
 	},
 }
 
-// ask performs an operation.
+// ofGo reports whether it is the REST of 0.3 that the Go SDK has: at the paths of 1.0 and
+// with the errors of 1.0.
+func (l *tongue) ofGo() bool { return l.binding == rest && l.shape == shapeV03 }
+
+// extensionRequired is the number of the error for a required extension, for which 0.3
+// has none.
+func (l *tongue) extensionRequired() int {
+	if l.shape == shapeV1 || l.ofGo() {
+		return -32008
+	}
+	return -32600
+}
+
+// ask performs an operation and reads the answer.
 func (l *tongue) ask(c *client, op a2a.Op, q ask) got {
 	c.t.Helper()
+	if l.binding == gRPC {
+		return l.call(c, op, q, l.headers(q))
+	}
+	return l.understand(c.t, op, l.answer(c, op, q))
+}
+
+// headers are those of a request: of alice, if it says nothing else.
+func (l *tongue) headers(q ask) []string {
 	headers := append([]string{alice}, q.headers...)
 	if l.shape == shapeV1 {
 		headers = append([]string{v10}, headers...)
 	}
-	if l.binding == gRPC {
-		return l.call(c, op, q, headers)
+	if l.ofGo() {
+		headers = append([]string{"A2A-Version: 0.3"}, headers...)
 	}
+	return headers
+}
+
+// answer performs an operation over HTTP.
+func (l *tongue) answer(c *client, op a2a.Op, q ask) servertest.Answer {
+	c.t.Helper()
+	headers := l.headers(q)
 	if op == a2a.OpStream || op == a2a.OpSubscribe {
 		headers = append(headers, "Accept: text/event-stream")
 	}
@@ -135,7 +165,7 @@ func (l *tongue) ask(c *client, op a2a.Op, q ask) got {
 		a = c.Do(verb, path, body, headers...)
 		if l.shape == shapeV1 {
 			checkRest(c.t, methods[shapeV1][op], a)
-		} else if op != a2a.OpExtendedCard && op != a2a.OpDeletePush {
+		} else if l.shape == shapeOldProto && op != a2a.OpExtendedCard && op != a2a.OpDeletePush {
 			checkOldStream(c.t, a)
 		}
 	} else {
@@ -145,7 +175,7 @@ func (l *tongue) ask(c *client, op a2a.Op, q ask) got {
 		}
 		a = c.RPC(body, headers...)
 	}
-	return l.understand(c.t, op, a)
+	return a
 }
 
 func checkOldStream(t testing.TB, a servertest.Answer) {
@@ -189,6 +219,9 @@ func (l *tongue) request(op a2a.Op, q ask) (verb, path, body string) {
 	case a2a.OpSubscribe:
 		return "POST", one + ":subscribe", ""
 	case a2a.OpSetPush:
+		if l.shape == shapeV03 {
+			return "POST", push, `{"pushNotificationConfig":` + l.pushConfig(q) + `}`
+		}
 		return "POST", push, l.pushConfig(q)
 	case a2a.OpGetPush:
 		return "GET", push + "/" + q.config, ""
@@ -257,6 +290,9 @@ func object2(m map[string]any) string {
 
 // message is the params of a send.
 func (l *tongue) message(q ask) string {
+	if q.raw != "" {
+		return q.raw
+	}
 	kind, role, content := "", "ROLE_USER", "parts"
 	switch l.shape {
 	case shapeV03:

@@ -267,6 +267,7 @@ func (e *encoder) artifact(a *a2a.Artifact) {
 	e.parts(a.Parts)
 	list(e, "extensions", a.Extensions)
 	e.raw("metadata", a.Metadata)
+	e.bool("streamed", a.Streamed)
 	e.close('}')
 }
 

@@ -45,6 +45,9 @@ type form struct {
 	dialect string
 	// snake accepts member names in snake_case.
 	snake bool
+	// snakeKeys is about a client that writes every name in snake case, down to those
+	// in metadata, and filters lists by the members and states of before 1.0.
+	snakeKeys bool
 	// oldProto reads ProtoJSON of the older package a2a.v1 too: content for parts,
 	// pushNotification, and zero for absent.
 	oldProto bool
@@ -78,6 +81,9 @@ func (f *form) send(params []byte, lim Limits) (any, error) {
 	var h hints
 	message := false
 	err := r.params(params, func(name []byte) (err error) {
+		if f.oldProto && string(name) == "request" { // the field's own name, which ProtoJSON may have as well
+			name = []byte("message")
+		}
 		switch string(name) {
 		case "message":
 			if message = r.d.PeekKind() != 'n'; message {
@@ -89,7 +95,7 @@ func (f *form) send(params []byte, lim Limits) (any, error) {
 			err = f.configuration(r, req, &h)
 		case "metadata":
 			req.Message.Request, err = r.rawObject()
-			h[hintParamsMetadata] = lookup(req.Message.Request, "skillId")
+			h[hintParamsMetadata] = f.skillID(req.Message.Request)
 		case "skillId":
 			h[hintParamsSkillID], err = r.raw()
 		case "skill":
@@ -107,6 +113,15 @@ func (f *form) send(params []byte, lim Limits) (any, error) {
 	}
 	req.Skills = h.list()
 	return req, nil
+}
+
+// skillID is the member of a metadata that names a skill, or nil.
+func (f *form) skillID(metadata []byte) json.RawMessage {
+	id := lookup(metadata, "skillId")
+	if id == nil && f.snakeKeys {
+		id = lookup(metadata, "skill_id")
+	}
+	return id
 }
 
 // message reads the message of a send. Members that are required but missing are
@@ -132,7 +147,7 @@ func (f *form) message(r *reader, req *a2a.SendRequest, h *hints) error {
 			req.ContextID = a2a.ContextID(id)
 		case "metadata":
 			m.Metadata, err = r.rawObject()
-			h[hintMessageMetadata] = lookup(m.Metadata, "skillId")
+			h[hintMessageMetadata] = f.skillID(m.Metadata)
 		case "extensions":
 			m.Extensions, err = r.strings()
 		case "referenceTaskIds":
@@ -185,7 +200,10 @@ func (f *form) configuration(r *reader, req *a2a.SendRequest, h *hints) error {
 		case "acceptedOutputModes":
 			req.AcceptedOutputModes, err = r.strings()
 		case "historyLength":
-			err = f.historyLength(r, &req.View)
+			err = r.historyLength(&req.View)
+			if n := req.View.HistoryLength; f.oldProto && n != nil && *n == 0 {
+				req.View.HistoryLength = nil // what a generated encoder writes for no length
+			}
 		case f.waitName:
 			var wait, present bool
 			wait, present, err = r.boolean()
@@ -202,15 +220,6 @@ func (f *form) configuration(r *reader, req *a2a.SendRequest, h *hints) error {
 		}
 		return err
 	})
-}
-
-// historyLength reads the historyLength member into the view.
-func (f *form) historyLength(r *reader, view *a2a.View) error {
-	err := r.historyLength(view)
-	if f.oldProto && view.HistoryLength != nil && *view.HistoryLength == 0 {
-		view.HistoryLength = nil
-	}
-	return err
 }
 
 // get decodes the params of a get or a subscribe.
@@ -243,7 +252,7 @@ func (f *form) taskID(params []byte, lim Limits, view *a2a.View) (a2a.TaskID, er
 		case string(name) == "id":
 			id, err = r.id()
 		case string(name) == "historyLength" && view != nil:
-			err = f.historyLength(r, view)
+			err = r.historyLength(view)
 		default:
 			err = r.skip()
 		}

@@ -126,6 +126,8 @@ type Dialects struct {
 	// RestV03 and RestV1 are the forms of 0.3 and 1.0 without JSON-RPC. Their methods
 	// are named like the operations, and their errors are whole bodies.
 	RestV03, RestV1 *Dialect
+	// RestGoV03 is 0.3 at the paths of RestV1.
+	RestGoV03 *Dialect
 	// Plain is not among All: it is no dialect of JSON-RPC.
 	Plain *Dialect
 
@@ -139,6 +141,7 @@ func New(opts Options) *Dialects {
 	d := &Dialects{EMM: newEMM(), V03: newV03(), V1: newV1(), Plain: newPlain(), strict: opts.StrictVersion, errors100: opts.Errors100}
 	d.V01 = newV01(d.V03)
 	d.RestV03, d.RestV1 = newRestV03(d.V03), newRestV1(d.V1, d.restRow)
+	d.RestGoV03 = newRestGoV03(d.V03, d.RestV1.AppendError)
 	d.methods = make(map[string]*Dialect)
 	for _, x := range d.All() {
 		for name := range x.Methods {

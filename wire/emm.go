@@ -280,19 +280,28 @@ func errorArtifact(t *a2a.Task) a2a.Artifact {
 }
 
 // appendArtifactEMM appends an artifact, its text parts first: clients parse
-// parts[0].text.
+// parts[0].text. So a text that came in pieces is one part.
 func appendArtifactEMM(b []byte, a *a2a.Artifact) []byte {
 	b = append(b, '{')
 	b = stringMember(b, "artifactId", a.ID)
 	b = optionalMember(b, "name", a.Name)
 	b = optionalMember(b, "description", a.Description)
 	b = append(key(b, "parts"), '[')
-	for _, text := range [...]bool{true, false} {
-		for i := range a.Parts {
-			if p := &a.Parts[i]; (p.Kind == a2a.PartText) == text {
-				b = appendPartEMM(element(b), p)
-			}
+	var others []*a2a.Part
+	for i := range a.Parts {
+		switch p := &a.Parts[i]; {
+		case p.Kind != a2a.PartText:
+			others = append(others, p)
+		case !a.Streamed:
+			b = appendPartEMM(element(b), p)
 		}
+	}
+	if text := a.Text(); a.Streamed && text != "" {
+		whole := a2a.TextPart(text)
+		b = appendPartEMM(element(b), &whole)
+	}
+	for _, p := range others {
+		b = appendPartEMM(element(b), p)
 	}
 	b = append(b, ']')
 	if len(a.Metadata) > 0 {

@@ -96,7 +96,7 @@ func (p Plain) Answer(t *a2a.Task) string {
 func artifactTexts(t *a2a.Task) string {
 	var texts []string
 	for i := range t.Artifacts {
-		if s := a2a.JoinText(t.Artifacts[i].Parts); s != "" {
+		if s := t.Artifacts[i].Text(); s != "" {
 			texts = append(texts, s)
 		}
 	}

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"strings"
+
 	"github.com/skillyard/skillyard/a2a"
 )
 
@@ -40,10 +42,27 @@ func newRestV03(v03 *Dialect) *Dialect {
 			Method{Op: a2a.OpDeletePush, Decode: f.pushNames("taskId", "id", true), Append: appendEmpty},
 			Method{Op: a2a.OpExtendedCard, Decode: decodeNothing},
 		),
-		AppendError: appendErrorV03,
+		AppendError: appendErrorRest03,
 		Stream:      s.streamProto("0.3 rest"),
 		Push:        v03.Push,
 	}
+}
+
+// appendErrorRest03 writes an error with its type, the name of a class, which is what the
+// client of the Python SDK tells errors by.
+func appendErrorRest03(b []byte, e *a2a.Error) []byte {
+	b = appendErrorV03(b, e)
+	b = stringMember(b[:len(b)-1], "type", className(rowOf(e.Code).reason))
+	return append(b, '}')
+}
+
+// className makes TaskNotFoundError of TASK_NOT_FOUND, and InternalError of INTERNAL_ERROR.
+func className(reason string) string {
+	var name strings.Builder
+	for word := range strings.SplitSeq(reason, "_") {
+		name.WriteString(word[:1] + strings.ToLower(word[1:]))
+	}
+	return strings.TrimSuffix(name.String(), "Error") + "Error"
 }
 
 // byOp names methods like their operations.

@@ -75,7 +75,7 @@ func (f *form) sendV01(params []byte, lim Limits) (any, error) {
 			}
 			req.Message = inner.Message
 		case "historyLength":
-			err = f.historyLength(r, &req.View)
+			err = r.historyLength(&req.View)
 		case "acceptedOutputModes":
 			req.AcceptedOutputModes, err = r.strings()
 		case "pushNotification":

@@ -17,18 +17,8 @@ const pushIDV03 = "default"
 // completed, failed or canceled only. So an ended task always has an agent message
 // there, and a rejected task is shown as failed.
 func newV03() *Dialect {
-	f := &form{
-		dialect:        NameV03,
-		role:           roleV03,
-		part:           (*reader).partV03,
-		waitName:       "blocking",
-		waitValue:      true,
-		pushName:       "pushNotificationConfig",
-		schemeName:     "schemes",
-		pushID:         pushIDV03,
-		operationNames: true,
-	}
-	s := &spelling{kinds: true, user: "user", agent: "agent", state: oldState, part: appendPartV03}
+	f := formV03()
+	s := spellingV03()
 	task := func(b []byte, res any, view a2a.View) []byte { return s.taskV03(b, res.(*a2a.Task), view) }
 	config := appendPush(appendPushV03)
 	return &Dialect{
@@ -49,6 +39,24 @@ func newV03() *Dialect {
 		Stream:      s.streamV03(),
 		Push:        s.pushV03(),
 	}
+}
+
+func formV03() *form {
+	return &form{
+		dialect:        NameV03,
+		role:           roleV03,
+		part:           (*reader).partV03,
+		waitName:       "blocking",
+		waitValue:      true,
+		pushName:       "pushNotificationConfig",
+		schemeName:     "schemes",
+		pushID:         pushIDV03,
+		operationNames: true,
+	}
+}
+
+func spellingV03() *spelling {
+	return &spelling{kinds: true, user: "user", agent: "agent", state: oldState, part: appendPartV03}
 }
 
 // oldState is the state as the older dialects show it, without rejected.
@@ -124,8 +132,9 @@ func answerText(t *a2a.Task) string {
 		return s
 	}
 	var texts, data []string
-	for _, a := range t.Artifacts {
-		if s := a2a.JoinText(a.Parts); s != "" {
+	for i := range t.Artifacts {
+		a := &t.Artifacts[i]
+		if s := a.Text(); s != "" {
 			texts = append(texts, s)
 		}
 		for _, p := range a.Parts {

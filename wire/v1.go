@@ -105,6 +105,9 @@ func (f *form) list(params []byte, lim Limits) (any, error) {
 	r := newReader(params, lim, true)
 	req := &a2a.ListRequest{View: a2a.View{OmitArtifacts: true}}
 	err := r.params(params, func(name []byte) (err error) {
+		if f.snakeKeys && string(name) == "lastUpdatedAfter" {
+			name = []byte("statusTimestampAfter")
+		}
 		switch string(name) {
 		case "contextId":
 			var id string
@@ -121,7 +124,7 @@ func (f *form) list(params []byte, lim Limits) (any, error) {
 		case "pageToken":
 			req.PageToken, _, err = r.text()
 		case "historyLength":
-			err = f.historyLength(r, &req.View)
+			err = r.historyLength(&req.View)
 		case "statusTimestampAfter":
 			var s string
 			s, _, err = r.text()
@@ -165,7 +168,7 @@ func (f *form) stateFilter(r *reader) (a2a.State, error) {
 			return a2a.StateCanceled, nil
 		}
 		for _, row := range taskStatesV1 {
-			if row.name == name {
+			if row.name == name || f.snakeKeys && string(row.state) == name {
 				return row.state, nil
 			}
 		}
@@ -212,16 +215,24 @@ func (s *spelling) sendV1(b []byte, res any, view a2a.View) []byte {
 	return append(b, '}')
 }
 
-// listV1 appends a ListTasksResponse, whose members are always all there.
+// listV1 appends a ListTasksResponse.
 func (s *spelling) listV1(b []byte, res any, view a2a.View) []byte {
-	r := res.(*a2a.ListResult)
-	b = append(b, `{"tasks":[`...)
-	for _, t := range r.Tasks {
-		b = s.taskV1(element(b), t, view, true)
+	return appendList(func(b []byte, t *a2a.Task, view a2a.View) []byte { return s.taskV1(b, t, view, true) })(b, res, view)
+}
+
+// appendList appends the tasks of a page, each by one, and what is to be said of the
+// page, whose members are always all there.
+func appendList(one func([]byte, *a2a.Task, a2a.View) []byte) func([]byte, any, a2a.View) []byte {
+	return func(b []byte, res any, view a2a.View) []byte {
+		r := res.(*a2a.ListResult)
+		b = append(b, `{"tasks":[`...)
+		for _, t := range r.Tasks {
+			b = one(element(b), t, view)
+		}
+		b = append(b, ']')
+		b = stringMember(b, "nextPageToken", r.NextPageToken)
+		b = integerMember(b, "pageSize", r.PageSize)
+		b = integerMember(b, "totalSize", r.TotalSize)
+		return append(b, '}')
 	}
-	b = append(b, ']')
-	b = stringMember(b, "nextPageToken", r.NextPageToken)
-	b = integerMember(b, "pageSize", r.PageSize)
-	b = integerMember(b, "totalSize", r.TotalSize)
-	return append(b, '}')
 }

@@ -34,8 +34,9 @@ func (r Request) RPC() string {
 type Agent struct {
 	// URL has no slash at the end.
 	URL string
-	// Card is what the card says; it may be changed before the first request.
-	Card map[string]any
+	// Card is what the card says. It may be changed before the first request, by Change
+	// if that comes from another process.
+	Card map[string]any // guarded by mu
 
 	mu       sync.Mutex
 	scripts  []Script // guarded by mu
@@ -80,6 +81,13 @@ func New(t testing.TB, scripts ...Script) *Agent {
 	return a
 }
 
+// Change lets f change the card.
+func (a *Agent) Change(f func(card map[string]any)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f(a.Card)
+}
+
 // Requests returns what came so far, but for the card.
 func (a *Agent) Requests() []Request {
 	a.mu.Lock()
@@ -98,7 +106,9 @@ func (a *Agent) serve(c net.Conn) {
 		return
 	}
 	if req.Method == http.MethodGet && strings.HasPrefix(req.URL.Path, "/.well-known/") {
+		a.mu.Lock()
 		card, err := json.Marshal(a.Card)
+		a.mu.Unlock()
 		if err == nil {
 			HTTP(200, "application/json", string(card))(c, Request{}, "")
 		}

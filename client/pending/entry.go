@@ -69,6 +69,10 @@ type Entry struct {
 	// of the message that it answered with. It is nil while the task is pending, if it
 	// was lost or not sent, and in lists (Pending, History), since it may be large.
 	Answer *a2a.Task
+	// Message is what was sent, as the caller writes it, while the answer to the send is
+	// not known: with Key it can be sent again. It is nil later, and in lists. The
+	// registry does not look into it.
+	Message json.RawMessage
 }
 
 // Ended reports whether the entry is in the history.

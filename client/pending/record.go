@@ -14,7 +14,7 @@ import (
 
 // Begin records a send before it is on the wire and returns the entry with its Ref.
 // What is read of e: AgentURL, Agent, TaskID (of a reply, or an id the client
-// chose), ContextID, Skill, Prompt, MessageID, Key and Interface.
+// chose), ContextID, Skill, Prompt, MessageID, Key, Interface and Message.
 //
 // If the task is pending already, the send is a reply to it or a repetition: its
 // entry takes MessageID and Key and is returned; it stays as it is otherwise.
@@ -47,7 +47,7 @@ func (r *Registry) fresh(e Entry) Entry {
 	return Entry{
 		Ref:    uuid.Must(uuid.NewV7()).String(),
 		TaskID: e.TaskID, AgentURL: e.AgentURL, Agent: e.Agent, ContextID: e.ContextID, Skill: e.Skill,
-		Prompt: line(e.Prompt, MaxPrompt), MessageID: e.MessageID, Key: e.Key, Interface: e.Interface,
+		Prompt: line(e.Prompt, MaxPrompt), MessageID: e.MessageID, Key: e.Key, Interface: e.Interface, Message: e.Message,
 		CreatedAt: r.now(),
 	}
 }
@@ -115,7 +115,7 @@ func (r *Registry) Answered(ctx context.Context, ref string, msg *a2a.Message, c
 			e.ContextID = conversation
 		}
 		now := r.now()
-		e.State, e.EndedAt, e.LastError = a2a.StateCompleted, now, ""
+		e.State, e.EndedAt, e.LastError, e.Message = a2a.StateCompleted, now, "", nil
 		e.Answer = &a2a.Task{
 			ContextID: e.ContextID, Skill: e.Skill, CreatedAt: e.CreatedAt, UpdatedAt: now,
 			Status: a2a.Status{State: a2a.StateCompleted, Message: msg, At: now},
@@ -136,7 +136,7 @@ func (r *Registry) Rejected(ctx context.Context, ref, reason string) (Entry, err
 		}
 		e.LastError = line(reason, MaxLastError)
 		if e.State == "" {
-			e.EndedAt = r.now()
+			e.EndedAt, e.Message = r.now(), nil
 		}
 		return nil
 	})
@@ -248,7 +248,7 @@ func (r *Registry) see(e *Entry, task *a2a.Task) {
 	if state == "" {
 		state = a2a.StateUnknown
 	}
-	e.TaskID, e.State, e.LastError, e.Lost, e.Question = task.ID, state, "", false, ""
+	e.TaskID, e.State, e.LastError, e.Lost, e.Question, e.Message = task.ID, state, "", false, "", nil
 	if task.ContextID != "" {
 		e.ContextID = task.ContextID
 	}

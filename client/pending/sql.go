@@ -4,13 +4,13 @@ const (
 	columns = `ref, task_id, agent_url, agent, context_id, skill, state, prompt, message_id, key, interface, event_id,
 		created_at, polled_at, ended_at, polls, error, lost, question`
 
-	sqlEntry = `SELECT ` + columns + `, answer FROM entries WHERE ref = ?`
-	sqlLive  = `SELECT ` + columns + `, answer FROM entries WHERE ended_at = 0 AND task_id <> '' AND agent_url = ? AND task_id = ?`
+	sqlEntry = `SELECT ` + columns + `, answer, message FROM entries WHERE ref = ?`
+	sqlLive  = `SELECT ` + columns + `, answer, message FROM entries WHERE ended_at = 0 AND task_id <> '' AND agent_url = ? AND task_id = ?`
 
-	sqlInsert = `INSERT INTO entries (` + columns + `, answer)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	sqlUpdate = `UPDATE entries SET (` + columns + `, answer)
-		= (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE ref = ?`
+	sqlInsert = `INSERT INTO entries (` + columns + `, answer, message)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	sqlUpdate = `UPDATE entries SET (` + columns + `, answer, message)
+		= (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE ref = ?`
 	sqlDelete = `DELETE FROM entries WHERE ref = ?`
 	sqlPrune  = `DELETE FROM entries WHERE no IN (SELECT no FROM entries WHERE ended_at > 0 AND ended_at < ? ORDER BY ended_at LIMIT ?)`
 
@@ -24,8 +24,8 @@ const (
 	isEnded   = `ended_at > 0`
 )
 
-// sqlList begins a list, whose entries have no answers.
-const sqlList = `SELECT ` + columns + `, NULL FROM entries WHERE `
+// sqlList begins a list, whose entries have no answers and no messages.
+const sqlList = `SELECT ` + columns + `, NULL, NULL FROM entries WHERE `
 
 func sqlPending(f Filter) string { return sqlList + isPending + f.where() + ` ORDER BY no DESC` }
 

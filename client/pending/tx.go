@@ -147,21 +147,21 @@ func (e Entry) values() ([]any, error) {
 	}
 	return []any{
 		e.Ref, e.TaskID, e.AgentURL, e.Agent, e.ContextID, e.Skill, e.State, e.Prompt, e.MessageID, e.Key, []byte(e.Interface), e.EventID,
-		micros(e.CreatedAt), micros(e.LastPolledAt), micros(e.EndedAt), e.PollCount, e.LastError, e.Lost, e.Question, answer,
+		micros(e.CreatedAt), micros(e.LastPolledAt), micros(e.EndedAt), e.PollCount, e.LastError, e.Lost, e.Question, answer, []byte(e.Message),
 	}, nil
 }
 
-// scan reads a row of columns and an answer.
+// scan reads a row of columns, an answer and a message.
 func scan(into func(...any) error) (Entry, error) {
 	var e Entry
-	var iface, answer []byte
+	var iface, answer, message []byte
 	var created, polled, ended int64
 	err := into(&e.Ref, &e.TaskID, &e.AgentURL, &e.Agent, &e.ContextID, &e.Skill, &e.State, &e.Prompt, &e.MessageID, &e.Key, &iface, &e.EventID,
-		&created, &polled, &ended, &e.PollCount, &e.LastError, &e.Lost, &e.Question, &answer)
+		&created, &polled, &ended, &e.PollCount, &e.LastError, &e.Lost, &e.Question, &answer, &message)
 	if err != nil {
 		return Entry{}, err
 	}
-	e.Interface = iface
+	e.Interface, e.Message = iface, message
 	e.CreatedAt, e.LastPolledAt, e.EndedAt = moment(created), moment(polled), moment(ended)
 	if answer != nil {
 		e.Answer, err = taskstore.DecodeTask(answer)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/skillyard/skillyard/cmd/skillyard/remote"
 	"github.com/skillyard/skillyard/configs"
 )
 
@@ -19,6 +20,9 @@ const (
 	exitOK    = 0
 	exitError = 1
 	exitUsage = 2
+	// exitTimeout and exitAuth are for commands that ask a server.
+	exitTimeout = 6
+	exitAuth    = 7
 )
 
 // program is what the commands share.
@@ -47,6 +51,13 @@ func run(args, environ []string, in io.Reader, out, errOut io.Writer) int {
 		p.say("skillyard: %v\nRun '%s --help' for usage.\n", err, cmd.CommandPath())
 		return exitUsage
 	}
+	var end *remote.Exit
+	if errors.As(err, &end) {
+		if !end.Silent() {
+			p.sayError(err)
+		}
+		return end.Code
+	}
 	p.sayError(err)
 	return exitError
 }
@@ -60,7 +71,13 @@ card and durable tasks.
 
   skillyard serve              start with four skills over a demo workspace
   skillyard config example     see every setting, with its default
-  skillyard validate -c FILE   check a configuration`,
+  skillyard validate -c FILE   check a configuration
+  skillyard doctor URL         look at a deployed server from outside
+
+It is also a client of A2A agents everywhere, which need not wait for them:
+
+  skillyard send --agent URL TEXT   send work, and get the task's id at once
+  skillyard poll                    collect the answer later`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
@@ -74,11 +91,23 @@ card and durable tasks.
 	root.SetErr(p.err)
 	root.PersistentFlags().StringVarP(&p.config, "config", "c", p.env["A2A_CONFIG"],
 		"configuration `file`, - for standard input (A2A_CONFIG)")
-	root.AddCommand(
+	addGroup(root, "serve", "Serve skills:",
 		p.serveCommand(), p.validateCommand(), p.cardCommand(), p.skillsCommand(), p.pushCommand(),
-		p.mcpCommand(), p.configCommand(), p.keysCommand(), p.healthcheckCommand(), p.versionCommand(),
-	)
+		p.configCommand(), p.keysCommand(), p.healthcheckCommand(), p.doctorCommand())
+	addGroup(root, "use", "Use A2A agents:", append(remote.Commands(remote.Shell{
+		In: p.in, Out: p.out, Err: p.err, Env: p.env, StateFileFunc: p.stateFile, Version: buildVersion(),
+	}), p.mcpCommand())...)
+	root.AddCommand(p.versionCommand())
 	return root
+}
+
+// addGroup adds commands under a title of their own in the help.
+func addGroup(root *cobra.Command, id, title string, cmds ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: id, Title: title})
+	for _, cmd := range cmds {
+		cmd.GroupID = id
+	}
+	root.AddCommand(cmds...)
 }
 
 // group makes a command that only has subcommands.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/skillyard/skillyard/configs"
 	"github.com/skillyard/skillyard/server"
@@ -123,11 +124,7 @@ func (p *program) logger(cfg configs.Log) zerolog.Logger {
 
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // reachableURL is the server's URL for somebody on this machine, or everybody's if

@@ -1,5 +1,5 @@
-// Command go drives a running server through the a2aclient of a2a-go v2.3.1,
-// once over A2A 1.0 and once over its 0.3 transport.
+// Command go drives a running server through the a2aclient of a2a-go v2.3.1, over
+// every transport that it has for A2A 1.0 and for 0.3.
 //
 // It prints one line for each check and exits with 1 when one failed. The
 // server's address comes from SKILLYARD_URL.
@@ -17,6 +17,10 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 	"github.com/a2aproject/a2a-go/v2/a2aclient/agentcard"
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
+	a2agrpcv0 "github.com/a2aproject/a2a-go/v2/a2agrpc/v0"
+	a2agrpc "github.com/a2aproject/a2a-go/v2/a2agrpc/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 )
 
 const (
@@ -24,14 +28,31 @@ const (
 	bobToken   = "bob-token"
 )
 
-// suite is a set of checks over one protocol version.
+// suite is a set of checks over one transport of one protocol version.
 type suite struct {
 	name    string
 	version a2a.ProtocolVersion
+	binding a2a.TransportProtocol
 	base    string
 	failed  bool
 	alice   *a2aclient.Client
 	bob     *a2aclient.Client
+}
+
+// transports make a client that knows every transport of a version, and no other version.
+func (s *suite) transports() []a2aclient.FactoryOption {
+	client := &http.Client{Timeout: 40 * time.Second}
+	insecurely := grpc.WithTransportCredentials(insecure.NewCredentials())
+	if s.version == a2av0.Version {
+		return []a2aclient.FactoryOption{
+			a2av0.WithJSONRPCTransport(a2av0.JSONRPCTransportConfig{Client: client}),
+			a2av0.WithRESTTransport(a2av0.RESTTransportConfig{Client: client}),
+			a2agrpcv0.WithGRPCTransport(insecurely),
+		}
+	}
+	return []a2aclient.FactoryOption{
+		a2aclient.WithJSONRPCTransport(client), a2aclient.WithRESTTransport(client), a2agrpc.WithGRPCTransport(insecurely),
+	}
 }
 
 func main() {
@@ -41,9 +62,14 @@ func main() {
 	}
 	failed := false
 	for _, s := range []*suite{
-		{name: "go", version: "1.0", base: base},
-		{name: "go-a2av0", version: a2av0.Version, base: base},
+		{name: "go/jsonrpc", version: a2a.Version, binding: a2a.TransportProtocolJSONRPC},
+		{name: "go/rest", version: a2a.Version, binding: a2a.TransportProtocolHTTPJSON},
+		{name: "go/grpc", version: a2a.Version, binding: a2a.TransportProtocolGRPC},
+		{name: "go-a2av0/jsonrpc", version: a2av0.Version, binding: a2a.TransportProtocolJSONRPC},
+		{name: "go-a2av0/rest", version: a2av0.Version, binding: a2a.TransportProtocolHTTPJSON},
+		{name: "go-a2av0/grpc", version: a2av0.Version, binding: a2a.TransportProtocolGRPC},
 	} {
+		s.base = base
 		s.run()
 		s.runLive()
 		s.runPush()
@@ -98,16 +124,11 @@ func (s *suite) connect(ctx context.Context, token, path string) (*a2aclient.Cli
 	return s.connectWith(ctx, card, bearer{token: token})
 }
 
-// connectWith makes a client of the suite's version, and of no other.
+// connectWith makes a client that prefers the suite's transport.
 func (s *suite) connectWith(ctx context.Context, card *a2a.AgentCard, interceptors ...a2aclient.CallInterceptor) (*a2aclient.Client, error) {
-	httpClient := &http.Client{Timeout: 40 * time.Second}
-	transport := a2aclient.WithJSONRPCTransport(httpClient)
-	if s.version == a2av0.Version {
-		transport = a2aclient.WithCompatTransport(a2av0.Version, a2a.TransportProtocolJSONRPC,
-			a2av0.NewJSONRPCTransportFactory(a2av0.JSONRPCTransportConfig{Client: httpClient}))
-	}
-	return a2aclient.NewFromCard(ctx, card, a2aclient.WithDefaultsDisabled(), transport,
-		a2aclient.WithCallInterceptors(interceptors...))
+	options := append(s.transports(), a2aclient.WithDefaultsDisabled(), a2aclient.WithCallInterceptors(interceptors...),
+		a2aclient.WithConfig(a2aclient.Config{PreferredTransports: []a2a.TransportProtocol{s.binding}}))
+	return a2aclient.NewFromCard(ctx, card, options...)
 }
 
 // bearer adds a token to every call.

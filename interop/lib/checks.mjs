@@ -7,6 +7,9 @@ import { isDeepStrictEqual } from "node:util";
 export const baseURL = new URL(process.env.SKILLYARD_URL ?? "http://127.0.0.1:8080").origin;
 export const tokens = { alice: "alice-token", bob: "bob-token" };
 
+/** The extension that numbers events in their metadata. */
+export const EVENT_SEQUENCE = "https://github.com/skillyard/skillyard/ext/event-sequence/v1";
+
 export const uuid = () => randomUUID();
 export const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -44,14 +47,18 @@ export async function poll(probe, accept, limitMs = 20_000) {
   }
 }
 
-/** A fetch that sends the bearer token; without one it is the plain fetch. */
-export function fetchAs(token) {
-  if (!token) return fetch;
-  return (input, init = {}) => {
-    const headers = new Headers(init.headers);
-    headers.set("Authorization", `Bearer ${token}`);
-    return fetch(input, { ...init, headers });
-  };
+/** An interceptor for either SDK that sends the token with every call. */
+export const authorizing = (token) => ({
+  before: async (args) => {
+    const serviceParameters = { ...args.options?.serviceParameters, Authorization: `Bearer ${token}` };
+    args.options = { ...args.options, serviceParameters };
+  },
+  after: async () => {},
+});
+
+/** Throws unless the error is about a missing key: what the server says, or the HTTP status. */
+export function refused(err) {
+  expect(/API key|401/.test(`${err} ${err.cause ?? ""} ${err.details ?? ""}`), `got ${err?.constructor?.name}: ${err}`);
 }
 
 /** The words of the probe's numbered chunks, from the first to the last. */

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 _url = urlsplit(os.environ.get("SKILLYARD_URL", "http://127.0.0.1:8080"))
 BASE_URL = f"{_url.scheme}://{_url.netloc}"
+EVENT_SEQUENCE = "https://github.com/skillyard/skillyard/ext/event-sequence/v1"  # numbers events in their metadata
 TOKENS = {"alice": "alice-token", "bob": "bob-token"}
 
 
@@ -39,6 +40,11 @@ async def raised(call: Awaitable[Any]) -> Exception:
     except Exception as err:  # the caller looks at its type
         return err
     raise AssertionError(f"got {value!r}, want an error")
+
+
+def refused(err: Exception) -> None:
+    """Raises unless the error says that the call needs a key."""
+    expect("401" in str(err) or "UNAUTHENTICATED" in str(err), f"got {err!r}")
 
 
 async def poll(probe: Callable[[], Awaitable[Any]], accept: Callable[[Any], bool], limit: float = 20) -> Any:

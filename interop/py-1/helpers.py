@@ -1,7 +1,10 @@
 """What the checks share: a client for a token, requests, and how to read answers."""
 
 import json
+import re
+from dataclasses import dataclass
 
+import grpc
 import httpx
 from google.protobuf import json_format
 from google.protobuf.message import Message as Proto
@@ -10,11 +13,16 @@ from jwt.exceptions import PyJWTError
 
 from a2a.client import Client, ClientCallContext, ClientConfig, ClientFactory
 from a2a.client.auth import CredentialService
+from a2a.client.interceptors import AfterArgs, BeforeArgs, ClientCallInterceptor
 from a2a.types import a2a_pb2 as pb
 from checks import BASE_URL, TOKENS, equal, uid
 
-# The SDK itself forgives unknown members; earlier 1.x releases do not, so each
-# answer is also read by the strict parser of the protobuf library.
+# The transports of the SDK, by the names that the checks have: what a card calls them.
+TRANSPORTS = {"jsonrpc": "JSONRPC", "rest": "HTTP+JSON", "grpc": "GRPC"}
+
+# The SDK itself forgives unknown members; earlier 1.x releases do not, so each answer over
+# HTTP is also read by the strict parser of the protobuf library. By method of JSON-RPC, and
+# by method and path of REST.
 STRICT = {
     "SendMessage": pb.SendMessageResponse,
     "GetTask": pb.Task,
@@ -24,18 +32,46 @@ STRICT = {
     "GetTaskPushNotificationConfig": pb.TaskPushNotificationConfig,
     "ListTaskPushNotificationConfigs": pb.ListTaskPushNotificationConfigsResponse,
 }
+STRICT_REST = {
+    r"POST /message:send": pb.SendMessageResponse,
+    r"GET /tasks/[^/]+": pb.Task,
+    r"POST /tasks/[^/]+:cancel": pb.Task,
+    r"GET /tasks": pb.ListTasksResponse,
+    r"POST /tasks/[^/]+/pushNotificationConfigs": pb.TaskPushNotificationConfig,
+    r"GET /tasks/[^/]+/pushNotificationConfigs/[^/]+": pb.TaskPushNotificationConfig,
+    r"GET /tasks/[^/]+/pushNotificationConfigs": pb.ListTaskPushNotificationConfigsResponse,
+}
 
 
 async def parse_strictly(response: httpx.Response) -> None:
-    if response.request.method != "POST" or response.status_code != 200:
+    request = response.request
+    rest = request.url.path.partition("/rest/")[2]
+    if response.status_code != 200:
         return
-    kind = STRICT.get(json.loads(response.request.content)["method"])
+    if rest:
+        kind = next((k for p, k in STRICT_REST.items() if re.fullmatch(p, f"{request.method} /{rest}")), None)
+    else:
+        kind = STRICT.get(json.loads(request.content)["method"]) if request.method == "POST" else None
     if kind is None:
         return
     await response.aread()
     answer = response.json()
-    if "result" in answer:
-        json_format.ParseDict(answer["result"], kind())
+    if rest or "result" in answer:
+        json_format.ParseDict(answer if rest else answer["result"], kind())
+
+
+class Token(ClientCallInterceptor):
+    """Sends a token with every call, for transports that have no client with headers."""
+
+    def __init__(self, token: str) -> None:
+        self.token = token
+
+    async def before(self, args: BeforeArgs) -> None:
+        args.context = args.context or ClientCallContext()
+        args.context.service_parameters = {**(args.context.service_parameters or {}), "Authorization": f"Bearer {self.token}"}
+
+    async def after(self, args: AfterArgs) -> None:
+        pass
 
 
 class OneKey(CredentialService):
@@ -61,11 +97,39 @@ class OnlyKey:
         return self.key
 
 
-async def connect(token: str | None, path: str = "", streaming: bool = False) -> Client:
+def config(transport: str, **more: object) -> ClientConfig:
+    """Of a client that knows all transports and prefers one."""
+    names = [TRANSPORTS[transport], *(name for t, name in TRANSPORTS.items() if t != transport)]
+    return ClientConfig(
+        supported_protocol_bindings=names,
+        use_client_preference=True,
+        grpc_channel_factory=grpc.aio.insecure_channel,
+        **{"streaming": False, **more},
+    )
+
+
+async def connect(
+    token: str | None, transport: str, path: str = "", streaming: bool = False, card: pb.AgentCard | None = None
+) -> Client:
+    """A client for the card under a path, or for the card that is given."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     http = httpx.AsyncClient(headers=headers, timeout=30, event_hooks={"response": [parse_strictly]})
-    factory = ClientFactory(ClientConfig(httpx_client=http, streaming=streaming))
-    return await factory.create_from_url(BASE_URL + path)
+    factory = ClientFactory(config(transport, httpx_client=http, streaming=streaming))
+    interceptors = [Token(token)] if token and transport == "grpc" else []
+    return factory.create(card, interceptors) if card else await factory.create_from_url(BASE_URL + path, interceptors)
+
+
+@dataclass
+class Scene:
+    """A transport, and the clients that use it: two callers, and one that streams."""
+
+    transport: str
+    alice: Client = None
+    bob: Client = None
+    live: Client = None
+
+    async def connect(self, token: str | None, path: str = "", **more: object) -> Client:
+        return await connect(token, self.transport, path, **more)
 
 
 def request(*parts: pb.Part, now: bool = False, skill: str = "", **message: object) -> pb.SendMessageRequest:
@@ -82,8 +146,8 @@ def text(value: str) -> pb.Part:
     return pb.Part(text=value)
 
 
-async def send(client: Client, req: pb.SendMessageRequest) -> pb.Task | pb.Message:
-    events = [event async for event in client.send_message(req)]
+async def send(client: Client, req: pb.SendMessageRequest, context: ClientCallContext | None = None) -> pb.Task | pb.Message:
+    events = [event async for event in client.send_message(req, context=context)]
     equal(len(events), 1, "answers")
     return getattr(events[0], events[0].WhichOneof("payload"))
 

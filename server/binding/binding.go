@@ -61,7 +61,7 @@ type Options struct {
 	// ExtendedCard returns the extended agent card for the caller as JSON, in the
 	// dialect's form, or an error that says why there is none. r is nil for a request
 	// that did not come over HTTP.
-	ExtendedCard func(r *http.Request, caller a2a.Caller, dialect string) ([]byte, error)
+	ExtendedCard func(r *http.Request, caller a2a.Caller, d *wire.Dialect) ([]byte, error)
 	// Extensions are those that clients can activate, as the card declares them. What
 	// is required is the engine's to check.
 	Extensions a2a.Extensions
@@ -215,7 +215,7 @@ func (b *Binding) call(ctx context.Context, rec *access.Record, c *Call) (any, a
 		}
 		return t, a2a.View{}, err
 	case a2a.OpExtendedCard:
-		card, err := b.ExtendedCard(c.HTTP, rec.Caller, c.Dialect.Name)
+		card, err := b.ExtendedCard(c.HTTP, rec.Caller, c.Dialect)
 		return card, a2a.View{}, err
 	default:
 		res, err := b.push(ctx, rec, c.Op, req.(*a2a.PushRequest))

@@ -13,6 +13,7 @@ import (
 // Refuse answers with an error, as a problem (RFC 9457) with a hint.
 func Refuse(w http.ResponseWriter, r *http.Request, e *a2a.Error) {
 	access.From(r.Context()).Err = e
+	e = inOwnWords(e)
 	p := problemOf(e)
 	b := append(wire.AppendProblem(nil, p, e), '\n')
 	h := w.Header()
@@ -23,6 +24,15 @@ func Refuse(w http.ResponseWriter, r *http.Request, e *a2a.Error) {
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(b) // nobody is left to tell
 	}
+}
+
+// inOwnWords renames the field that an error blames, where the engine knows it by
+// another name than callers of plain HTTP do.
+func inOwnWords(e *a2a.Error) *a2a.Error {
+	if e.Code == a2a.CodeInvalidParams && len(e.Fields) == 1 && e.Fields[0].Field == "pageToken" {
+		return a2a.InvalidParams("page", e.Fields[0].Description)
+	}
+	return e
 }
 
 // problemOf says what an error means. A task in the wrong state is a conflict here,

@@ -2,8 +2,9 @@
 //
 // It is a table of routes. Package wire makes the params of a JSON-RPC method from
 // the body, the query and the path of a request, so that both bindings read and
-// write the same; package binding calls the engine. The path decides the version;
-// A2A-Version can only refuse it.
+// write the same; package binding calls the engine. The path decides the version, and
+// A2A-Version can only refuse it; but at the paths of 1.0 it may name 0.3, as the client
+// of the Go SDK does.
 package rest
 
 import (
@@ -80,8 +81,8 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) *binding.Runnin
 		return nil
 	}
 	h.b.Write(w, http.StatusOK, contentType(r, d), func(b []byte) []byte {
-		if raw, ok := res.([]byte); ok {
-			return append(b, raw...)
+		if card, ok := res.([]byte); ok {
+			return append(b, card...)
 		}
 		return m.Append(b, res, view)
 	})
@@ -95,10 +96,14 @@ func (h *Handler) route(r *http.Request) (route, *wire.Dialect) {
 		return route{}, h.b.Dialects.RestV1
 	}
 	rt := parse(path[h.depth:])
-	if rt.old {
-		return rt, h.b.Dialects.RestV03
+	d, version := h.b.Dialects, binding.Version(r)
+	switch {
+	case rt.old:
+		return rt, d.RestV03
+	case version != "" && d.Accepts(d.RestGoV03, version) == nil:
+		return rt, d.RestGoV03
 	}
-	return rt, h.b.Dialects.RestV1
+	return rt, d.RestV1
 }
 
 // check says why a request is refused before it is read, or nil.

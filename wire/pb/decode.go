@@ -93,10 +93,8 @@ func (f *formV1) list(q *v1.ListTasksRequest, lim wire.Limits) (any, error) {
 		View: a2a.View{OmitArtifacts: !q.GetIncludeArtifacts()},
 	}
 	var err error
-	if q.PageSize != nil {
-		if req.PageSize, err = pageSize(q.GetPageSize()); err != nil {
-			return nil, err
-		}
+	if req.PageSize, err = pageSize(q.GetPageSize()); err != nil {
+		return nil, err
 	}
 	if req.State, err = stateFilter(int32(q.GetStatus())); err != nil {
 		return nil, err

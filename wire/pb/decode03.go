@@ -125,10 +125,8 @@ func (f *formV03) list(q *v03.ListTasksRequest, lim wire.Limits) (any, error) {
 		View: a2a.View{OmitArtifacts: !q.GetIncludeArtifacts()},
 	}
 	var err error
-	if n := q.GetPageSize(); n != 0 {
-		if req.PageSize, err = pageSize(n); err != nil {
-			return nil, err
-		}
+	if req.PageSize, err = pageSize(q.GetPageSize()); err != nil {
+		return nil, err
 	}
 	if req.State, err = stateFilter(int32(q.GetStatus())); err != nil {
 		return nil, err

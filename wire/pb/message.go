@@ -113,9 +113,10 @@ func historyLength(field string, n *int32) (*int, error) {
 	return &v, nil
 }
 
-// pageSize checks a page size that was given.
+// pageSize checks a page size. Zero is none: the client of the Go SDK writes it when its
+// caller gave none.
 func pageSize(n int32) (int, error) {
-	if n < 1 || n > 100 {
+	if n < 0 || n > 100 {
 		return 0, a2a.InvalidParams("pageSize", "must be between 1 and 100")
 	}
 	return int(n), nil

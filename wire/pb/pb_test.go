@@ -349,7 +349,7 @@ func TestDecode_IsTheJSON(t *testing.T) {
 		{"SendMessage", &v1.SendMessageRequest{Message: message, Configuration: &v1.SendMessageConfiguration{TaskPushNotificationConfig: &v1.TaskPushNotificationConfig{Url: "http://h", Authentication: &v1.AuthenticationInfo{Credentials: "x"}}}}},
 		{"GetTask", &v1.GetTaskRequest{}}, {"GetTask", &v1.GetTaskRequest{Id: "\x01"}}, {"GetTask", &v1.GetTaskRequest{Id: "t", HistoryLength: proto.Int32(-2)}},
 		{"CancelTask", &v1.CancelTaskRequest{}}, {"SubscribeToTask", &v1.SubscribeToTaskRequest{}},
-		{"ListTasks", &v1.ListTasksRequest{PageSize: proto.Int32(0)}}, {"ListTasks", &v1.ListTasksRequest{PageSize: proto.Int32(101)}},
+		{"ListTasks", &v1.ListTasksRequest{PageSize: proto.Int32(-1)}}, {"ListTasks", &v1.ListTasksRequest{PageSize: proto.Int32(101)}},
 		{"ListTasks", &v1.ListTasksRequest{Status: 9}}, {"ListTasks", &v1.ListTasksRequest{ContextId: " "}},
 		{"CreateTaskPushNotificationConfig", &v1.TaskPushNotificationConfig{Url: "http://h"}},
 		{"CreateTaskPushNotificationConfig", &v1.TaskPushNotificationConfig{TaskId: "t", Url: "http://user@h"}},
