@@ -61,10 +61,13 @@ func (f *form) envelope(c *call, x *exchange, resp *http.Response, body []byte) 
 	if err := json.Unmarshal(body, &env); err != nil {
 		return nil, invalid(x, resp, "the answer is no JSON", body)
 	}
-	if e := rpcError(x, resp, env.Error); e != nil {
+	if e := rpcError(x, resp, env.Error, true); e != nil {
 		return nil, e
 	}
 	var id string
+	if env.Result == nil && c.op == a2a.OpDeletePush {
+		env.Result = json.RawMessage("null") // which some leave out
+	}
 	switch {
 	case env.Version != "2.0" || env.Result == nil:
 		return nil, invalid(x, resp, "the answer is none of JSON-RPC", body)
@@ -77,18 +80,8 @@ func (f *form) envelope(c *call, x *exchange, resp *http.Response, body []byte) 
 // strange makes an error of an answer that is no success: the protocol's own if it is
 // one, else what its status says.
 func strange(x *exchange, resp *http.Response, body []byte) error {
-	if e := statusError(x, resp, body); e != nil {
+	if e := protocolError(x, resp, body); e != nil {
 		return e
-	}
-	var env struct {
-		Error json.RawMessage `json:"error"`
-	}
-	if json.Unmarshal(body, &env) == nil {
-		for _, raw := range [...]json.RawMessage{env.Error, body} { // bare in HTTP+JSON of 0.3
-			if e := rpcError(x, resp, raw); e != nil {
-				return e
-			}
-		}
 	}
 	e := &Error{Op: x.op, URL: shown(x.url), Status: resp.StatusCode, Sent: true, Body: excerpt(body), RetryAfter: retryAfter(resp.Header)}
 	e.Kind, e.Message = KindInvalid, "the answer is none of A2A"
@@ -115,6 +108,24 @@ func strange(x *exchange, resp *http.Response, body []byte) error {
 	return e
 }
 
+// protocolError reads an error of the protocol in any form. It returns nil for what is
+// none.
+func protocolError(x *exchange, resp *http.Response, body []byte) error {
+	if e := statusError(x, resp, body); e != nil {
+		return e
+	}
+	var env struct {
+		Error json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal(body, &env) != nil {
+		return nil
+	}
+	if e := rpcError(x, resp, env.Error, true); e != nil {
+		return e
+	}
+	return rpcError(x, resp, body, false) // bare in HTTP+JSON of 0.3
+}
+
 func quoteType(t string) string {
 	if t == "" {
 		return "none"
@@ -138,11 +149,12 @@ func statusError(x *exchange, resp *http.Response, body []byte) error {
 	return env.Error.error(x, resp, 0, env.Error.Details)
 }
 
-// rpcError reads the error object of JSON-RPC. It returns nil for what is none.
-func rpcError(x *exchange, resp *http.Response, raw json.RawMessage) error {
+// rpcError reads the error object of JSON-RPC. It returns nil for what is none; without
+// a message only what is named an error is one.
+func rpcError(x *exchange, resp *http.Response, raw json.RawMessage, named bool) error {
 	var r rawError
 	var code int
-	if !isObject(raw) || json.Unmarshal(raw, &r) != nil || json.Unmarshal(r.Code, &code) != nil || r.Message == "" {
+	if !isObject(raw) || json.Unmarshal(raw, &r) != nil || json.Unmarshal(r.Code, &code) != nil || r.Message == "" && !named {
 		return nil
 	}
 	return r.error(x, resp, code, r.Data)
@@ -178,7 +190,8 @@ func (r *rawError) error(x *exchange, resp *http.Response, code int, details jso
 func kindOf(e *Error, rpc string) Kind {
 	reason := strings.ToUpper(e.Reason)
 	switch {
-	case reason == "TASK_NOT_FOUND" || e.Code == -32001 || rpc == "NOT_FOUND" && reason == "":
+	case reason == "TASK_NOT_FOUND" || e.Code == -32001 || rpc == "NOT_FOUND" && reason == "",
+		e.Code == -32603 && strings.HasPrefix(e.Message, "Task not found"): // the JS SDK of 0.3
 		return KindTaskNotFound
 	case reason == "RATE_LIMITED" || reason == "QUEUE_FULL" || reason == "UNAVAILABLE" || rpc == "UNAVAILABLE" || rpc == "RESOURCE_EXHAUSTED",
 		e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -44,7 +45,7 @@ func decoded[T any](c *Client, op a2a.Op, raw json.RawMessage, err error, decode
 	}
 	v, err := decode(raw)
 	if err != nil {
-		return zero, &Error{Kind: KindInvalid, Op: op, URL: c.place(), Sent: true, Message: "the answer is not what the operation answers: " + err.Error(), Body: excerpt(raw)}
+		return zero, c.told(nil, &Error{Kind: KindInvalid, Op: op, URL: c.place(), Sent: true, Message: "the answer is not what the operation answers: " + err.Error(), Body: excerpt(raw)})
 	}
 	return v, nil
 }
@@ -57,31 +58,34 @@ func (c *Client) tries(ctx context.Context, k *call, i *Interface, read func(*ex
 		if err == nil {
 			return nil
 		}
-		if err = c.unlessEnded(ctx, k.op, err); ctx.Err() != nil {
-			return err
-		}
-		e, ok := err.(*Error)
-		if !ok || k.once || !c.again(k, i, e, try) {
-			return err
-		}
-		pause := max(c.o.Retry.pause(try), e.RetryAfter)
-		c.notice(k.op, "trying again in "+pause.Round(100*time.Millisecond).String(), err)
-		if !sleep(ctx, pause) {
+		if k.once || !c.retry(ctx, k, i, err, try) {
+			if e, ok := err.(*Error); ok {
+				c.doubt(e)
+			}
 			return err
 		}
 	}
 }
 
-// unlessEnded returns the error of an answer that broke, or the word of the context if
-// it is the one that broke it.
-func (c *Client) unlessEnded(ctx context.Context, op a2a.Op, err error) error {
-	switch KindOf(err) {
-	case KindBroken, KindTimeout:
-		if ctx.Err() != nil && context.Cause(ctx) != errSilent {
-			return c.ended(ctx, op)
-		}
+// retry waits before a failed call is repeated. It returns false if it is not; an error
+// whose pause the context ended says so.
+func (c *Client) retry(ctx context.Context, k *call, i *Interface, err error, try int) bool {
+	e, ok := err.(*Error)
+	if !ok || !c.again(k, i, e, try) {
+		return false
 	}
-	return err
+	pause := max(c.o.Retry.pause(try), e.RetryAfter)
+	seen := *e // which its reader may keep
+	c.notice(k.op, "trying again in "+pause.Round(100*time.Millisecond).String(), &seen)
+	if sleep(ctx, pause) {
+		return true
+	}
+	e.Message = "given up; the last try: " + e.Message
+	e.Kind, e.Err = KindCanceled, context.Cause(ctx)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		e.Kind = KindTimeout
+	}
+	return false
 }
 
 // again decides whether a failed call is repeated: what has not reached the agent or was
@@ -105,7 +109,7 @@ func (c *Client) again(k *call, i *Interface, e *Error, try int) bool {
 // doubles.
 func (r *Retry) pause(try int) time.Duration {
 	d := r.First << min(try, 20)
-	if d <= 0 || d > r.Most {
+	if d < r.First || d > r.Most { // less after an overflow
 		d = r.Most
 	}
 	return d/2 + rand.N(d/2+1)
@@ -138,7 +142,12 @@ func (c *Client) try(ctx context.Context, k *call, i *Interface, read func(*exch
 		if to == nil {
 			err = read(x, resp)
 			_ = resp.Body.Close()
-			return err
+			if resp.StatusCode >= 500 {
+				// Some servers close the connection now without having said so, and what is
+				// sent over it next is lost.
+				c.Close()
+			}
+			return c.told(x, err)
 		}
 		_ = resp.Body.Close()
 		keeps := resp.StatusCode == http.StatusTemporaryRedirect || resp.StatusCode == http.StatusPermanentRedirect

@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"net/url"
 	"slices"
 	"strings"
@@ -36,6 +37,8 @@ type Interface struct {
 	Tenant string `json:"tenant,omitempty"`
 	// Streaming says that the agent streams.
 	Streaming bool `json:"streaming,omitempty"`
+	// Guessed says that no card told so: that is only tried.
+	Guessed bool `json:"guessed,omitempty"`
 	// Idempotent says that the agent honours Idempotency-Key (see
 	// a2a.ExtIdempotencyKey).
 	Idempotent bool `json:"idempotent,omitempty"`
@@ -107,9 +110,12 @@ func ParseCard(body []byte, at *url.URL) (*Card, error) {
 	invalid := func(why string, err error) error {
 		return &Error{Kind: KindNoCard, URL: shown(at), Message: why, Body: excerpt(body), Err: err}
 	}
-	if err := json.Unmarshal(body, &raw); err != nil {
+	// A member of another type is left out; the others are read all the same.
+	var odd *json.UnmarshalTypeError
+	if err := json.Unmarshal(body, &raw); err != nil && !errors.As(err, &odd) {
 		return nil, invalid("what is there is no agent card", err)
 	}
+	raw.Skills = slices.DeleteFunc(raw.Skills, func(s Skill) bool { return s.ID == "" })
 	if raw.Name == "" && raw.URL == "" && len(raw.Supported) == 0 {
 		return nil, invalid("what is there is no agent card: it has neither a name nor a URL", nil)
 	}
@@ -163,8 +169,10 @@ func (c *Card) interfaces(raw *rawCard, at *url.URL) {
 		}
 		u, err := url.Parse(o.url)
 		i.Dialect = dialectOf(o, raw)
-		if err != nil || i.Dialect == "" {
-			c.Others = append(c.Others, o.binding+" "+o.version)
+		if err != nil || i.Dialect == "" || o.url == "" {
+			if o.binding != "" {
+				c.Others = append(c.Others, o.binding+" "+o.version)
+			}
 			continue
 		}
 		if at != nil {
@@ -241,7 +249,9 @@ func tokenHeader(schemes map[string]json.RawMessage) string {
 		return ""
 	}
 	for h := range headers {
-		return h
+		if headerName(h) {
+			return h
+		}
 	}
 	return ""
 }

@@ -41,7 +41,7 @@ type Options struct {
 	Extensions []string
 	UserAgent  string // default "Skillyard"
 	// OnNotice is told what happens on the way: that a call is tried again, that a stream
-	// was lost and goes on. It may be nil.
+	// was lost and goes on. It may be nil, and is called from each goroutine that calls.
 	OnNotice func(Notice)
 }
 
@@ -64,14 +64,14 @@ type Retry struct {
 	// Max is the largest number of further tries; default 4, negative for none.
 	Max int
 	// First and Most are the first and the longest time between two; default 250 ms and
-	// 15 s. A longer Retry-After is not waited for: the call fails and says so.
+	// 15 s, negative for none. A longer Retry-After is not waited for: the call fails and says so.
 	First, Most time.Duration
 }
 
 // Limits bound what is read, in bytes.
 type Limits struct {
 	Card   int64 // default 1 MiB
-	Answer int64 // default 32 MiB
+	Answer int64 // default 32 MiB; of a stream it bounds the task that comes of it
 	Event  int   // default 10 MiB
 }
 
@@ -125,7 +125,9 @@ type Client struct {
 
 	mu    sync.Mutex
 	iface *Interface // guarded by mu; nil until it is chosen
-	cards cardCache  // guarded by mu
+	// doubtful says that the interface did not answer as one. Guarded by mu.
+	doubtful bool
+	cards    cardCache // guarded by mu
 }
 
 // New returns a client for the agent at a URL: the base of its card, the card itself, or
@@ -139,10 +141,17 @@ func New(agentURL string, opts Options) (*Client, error) {
 	if d := opts.Dialect; d != "" && !slices.Contains(Dialects(), d) {
 		return nil, &Error{Kind: KindUsage, Message: "there is no dialect " + excerpt([]byte(d)), Hint: "dialects are " + strings.Join(Dialects(), ", ")}
 	}
+	if err := opts.headers(); err != nil {
+		return nil, err
+	}
+	opts.Header, opts.Extensions = opts.Header.Clone(), slices.Clone(opts.Extensions)
 	c := &Client{o: opts.withDefaults(), named: u}
 	if i := opts.Interface; i != nil {
 		if forms[i.Dialect] == nil {
 			return nil, &Error{Kind: KindUsage, Message: "there is no dialect " + excerpt([]byte(i.Dialect))}
+		}
+		if i.TokenHeader != "" && !headerName(i.TokenHeader) {
+			return nil, &Error{Kind: KindUsage, Message: "there is no header " + excerpt([]byte(i.TokenHeader))}
 		}
 		c.iface = &Interface{}
 		*c.iface = *i
@@ -198,6 +207,9 @@ func newSending(m Message, opts SendOptions) (*sending, error) {
 	}
 	if opts.Key == "" {
 		opts.Key = uuid.NewString()
+	}
+	if !headerValue(opts.Key) {
+		return nil, &Error{Kind: KindUsage, Op: a2a.OpSend, Message: "the idempotency key cannot be sent in a header"}
 	}
 	return &sending{Message: m, SendOptions: opts}, nil
 }

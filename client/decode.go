@@ -279,6 +279,7 @@ func unwrapOldData(lists ...[]a2a.Part) {
 // under its name (1.0).
 func decodeAnswer(b []byte) (*Answer, error) {
 	var raw struct {
+		Task    json.RawMessage `json:"task"`
 		Message json.RawMessage `json:"message"`
 		Msg     json.RawMessage `json:"msg"` // of the older ProtoJSON
 		Kind    loose           `json:"kind"`
@@ -289,6 +290,9 @@ func decodeAnswer(b []byte) (*Answer, error) {
 	}
 	message := b
 	switch {
+	case isObject(raw.Task) || raw.Kind == "task":
+		t, err := decodeTask(b)
+		return &Answer{Task: t}, err
 	case isObject(raw.Message):
 		message = raw.Message
 	case isObject(raw.Msg):

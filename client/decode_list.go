@@ -40,17 +40,29 @@ func decodePush(b []byte) (*a2a.PushConfig, error) {
 		URL    loose           `json:"url"`
 		Token  loose           `json:"token"`
 		Inner  json.RawMessage `json:"pushNotificationConfig"`
+		Auth   struct {
+			Scheme      loose   `json:"scheme"`
+			Schemes     []loose `json:"schemes"` // 0.3
+			Credentials loose   `json:"credentials"`
+		} `json:"authentication"`
 	}
 	if err := json.Unmarshal(b, &raw); err != nil {
 		return nil, err
 	}
-	p := &a2a.PushConfig{TaskID: a2a.TaskID(raw.TaskID), ID: string(raw.ID), URL: string(raw.URL), Token: string(raw.Token)}
+	p := &a2a.PushConfig{
+		TaskID: a2a.TaskID(raw.TaskID), ID: string(raw.ID), URL: string(raw.URL), Token: string(raw.Token),
+		Scheme: string(raw.Auth.Scheme), Credentials: string(raw.Auth.Credentials),
+	}
+	if p.Scheme == "" && len(raw.Auth.Schemes) > 0 {
+		p.Scheme = string(raw.Auth.Schemes[0])
+	}
 	if isObject(raw.Inner) {
 		inner, err := decodePush(raw.Inner)
 		if err != nil {
 			return nil, err
 		}
-		p.ID, p.URL, p.Token = inner.ID, inner.URL, inner.Token
+		inner.TaskID = p.TaskID
+		p = inner
 	}
 	// tasks/{task}/pushNotificationConfigs/{id} in the older ProtoJSON
 	if name := strings.Split(string(raw.Name), "/"); len(name) == 4 {

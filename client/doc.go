@@ -17,7 +17,8 @@
 //     Idempotency-Key. What cannot have reached it is repeated freely, within
 //     Options.Retry.
 //   - A stream that was lost goes on: by its last event id, else by a new subscription,
-//     else by polling.
+//     else by polling. What came in between is read.
+//   - Limits hold for what is unpacked, and for the task that a stream adds up to.
 //   - Credentials go to the origin that the caller named and to no other, whatever a card
 //     says and whoever redirects. Addresses that a public card names must be public.
 //   - Every wait ends with its context.

@@ -35,14 +35,22 @@ func withSkill(metadata json.RawMessage, skill a2a.SkillID) json.RawMessage {
 	if skill == "" {
 		return metadata
 	}
+	return withMember(metadata, "skillId", skill)
+}
+
+// withMember adds a member to metadata, unless it is there.
+func withMember(metadata json.RawMessage, name string, v any) json.RawMessage {
 	o := map[string]json.RawMessage{}
 	if len(metadata) > 0 && json.Unmarshal(metadata, &o) != nil {
 		return metadata // no object, which the agent will say
 	}
-	if _, there := o["skillId"]; !there {
-		o["skillId"], _ = json.Marshal(string(skill))
+	if o == nil { // null
+		o = map[string]json.RawMessage{}
 	}
-	b, _ := json.Marshal(o)
+	if _, there := o[name]; !there {
+		o[name], _ = json.Marshal(v) // a string or a boolean
+	}
+	b, _ := json.Marshal(o) // it was JSON before
 	return b
 }
 
@@ -267,9 +275,9 @@ func partV03(p a2a.Part) any {
 		o["kind"], o["file"] = "file", fileOf(p, "bytes", "uri")
 	case a2a.PartData:
 		o["kind"], o["data"] = "data", p.Data
-		if len(p.Data) == 0 || p.Data[0] != '{' {
+		if !isObject(p.Data) {
 			o["data"] = object{"value": p.Data}
-			metadata = json.RawMessage(`{"` + dataPartCompat + `":true}`)
+			metadata = withMember(p.Metadata, dataPartCompat, true)
 		}
 	default:
 		o["kind"], o["text"] = "text", p.Text

@@ -13,6 +13,8 @@ type Fold struct {
 	Task a2a.Task
 	// Message is the answer of an agent that made no task.
 	Message *a2a.Message
+
+	size int64 // about what the artifacts take, in bytes
 }
 
 // Change is what an event brought that was not known before.
@@ -57,16 +59,34 @@ func (f *Fold) Apply(ev Event) Change {
 		f.chunk(ev.Artifact, &c)
 	case ev.Task != nil:
 		f.status(&ev.Task.Status, &c)
+		same := map[string]int{} // artifacts may lack an id, or share one
 		for i := range ev.Task.Artifacts {
-			f.whole(&ev.Task.Artifacts[i], &c)
+			a := &ev.Task.Artifacts[i]
+			f.whole(a, same[a.ID], &c)
+			same[a.ID]++
 		}
 		artifacts := t.Artifacts
 		*t = *ev.Task.Clone()
 		if len(t.Artifacts) == 0 {
 			t.Artifacts = artifacts // a status without them, which some agents send
 		}
+		f.size = 0
+		for i := range t.Artifacts {
+			f.size += sizeOf(&t.Artifacts[i])
+		}
 	}
 	return c
+}
+
+// sizeOf is about what an artifact takes. Empty parts count as well.
+func sizeOf(a *a2a.Artifact) int64 {
+	const each = 128
+	n := each + len(a.ID) + len(a.Metadata)
+	for i := range a.Parts {
+		p := &a.Parts[i]
+		n += each + len(p.Text) + len(p.Raw) + len(p.URL) + len(p.Data) + len(p.Metadata)
+	}
+	return int64(n)
 }
 
 func (f *Fold) status(s *a2a.Status, c *Change) {
@@ -102,19 +122,21 @@ func samePart(a, b *a2a.Part) bool {
 
 // chunk takes a piece of an artifact.
 func (f *Fold) chunk(k *a2a.ArtifactChunk, c *Change) {
-	old := f.artifact(k.Artifact.ID)
+	old := f.artifact(k.Artifact.ID, 0)
 	if old == nil || !k.Append {
-		f.whole(&k.Artifact, c)
+		f.whole(&k.Artifact, 0, c)
 		return
 	}
+	f.size += sizeOf(&k.Artifact)
 	c.Artifacts = append(c.Artifacts, Piece{Artifact: k.Artifact, Continues: true})
 	old.Parts = append(old.Parts, k.Artifact.Parts...)
 }
 
-// whole takes an artifact as it is now. If it goes on from what was known, only the rest
-// is new.
-func (f *Fold) whole(a *a2a.Artifact, c *Change) {
-	old := f.artifact(a.ID)
+// whole takes an artifact as it is now, the nth of its id. If it goes on from what was
+// known, only the rest is new.
+func (f *Fold) whole(a *a2a.Artifact, nth int, c *Change) {
+	old := f.artifact(a.ID, nth)
+	f.size += sizeOf(a)
 	n := *a
 	n.Parts = append([]a2a.Part(nil), a.Parts...)
 	if old == nil {
@@ -122,6 +144,7 @@ func (f *Fold) whole(a *a2a.Artifact, c *Change) {
 		c.Artifacts = append(c.Artifacts, Piece{Artifact: *a})
 		return
 	}
+	f.size -= sizeOf(old)
 	if rest, goesOn := restOf(old.Parts, a.Parts); !goesOn {
 		c.Artifacts = append(c.Artifacts, Piece{Artifact: *a})
 	} else if len(rest) > 0 {
@@ -168,11 +191,16 @@ func joined(parts []a2a.Part) string {
 	return b.String()
 }
 
-func (f *Fold) artifact(id string) *a2a.Artifact {
+// artifact returns the nth artifact of an id, from 0, or nil.
+func (f *Fold) artifact(id string, nth int) *a2a.Artifact {
 	for i := range f.Task.Artifacts {
-		if f.Task.Artifacts[i].ID == id {
+		if f.Task.Artifacts[i].ID != id {
+			continue
+		}
+		if nth == 0 {
 			return &f.Task.Artifacts[i]
 		}
+		nth--
 	}
 	return nil
 }

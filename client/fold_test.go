@@ -112,7 +112,7 @@ func FuzzFold(f *testing.F) {
 	})
 }
 
-// FuzzParseCard and FuzzAnswer read anything without a panic.
+// FuzzParseCard reads anything without a panic.
 func FuzzParseCard(f *testing.F) {
 	f.Add([]byte(`{"name":"x","supportedInterfaces":[{"url":"../rpc","protocolBinding":"JSONRPC","protocolVersion":"1.0"}],"securitySchemes":{"k":{"type":"http"}}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -121,4 +121,25 @@ func FuzzParseCard(f *testing.F) {
 			t.Error("a card that is no JSON")
 		}
 	})
+}
+
+// TestFold_without_ids tells artifacts apart by their place if they have no ids, or the
+// same one.
+func TestFold_without_ids(t *testing.T) {
+	for _, id := range []string{"", "same"} {
+		var f client.Fold
+		said := ""
+		for _, texts := range [][]string{{"a", "b"}, {"a", "b"}, {"a", "bc"}} {
+			task := &a2a.Task{ID: "t", Status: a2a.Status{State: a2a.StateWorking}}
+			for _, s := range texts {
+				task.Artifacts = append(task.Artifacts, artifact(id, s))
+			}
+			for _, p := range f.Apply(client.Event{TaskID: "t", Task: task}).Artifacts {
+				said += a2a.JoinText(p.Artifact.Parts)
+			}
+		}
+		if said != "abc" || len(f.Task.Artifacts) != 2 {
+			t.Errorf("%q: said %q with %d artifacts, want abc with 2", id, said, len(f.Task.Artifacts))
+		}
+	}
 }

@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"errors"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/skillyard/skillyard/a2a"
@@ -26,6 +28,13 @@ type follower struct {
 	done, paused bool
 	// moved: something new came since the last connection.
 	moved bool
+	// begun: an event came on this connection.
+	begun bool
+	// asked: the message answers a question, so what comes first may show the task as it
+	// was before.
+	asked bool
+	// gap: a subscription began with what comes next, so something may be missing.
+	gap bool
 	// stopped: the caller wants no more.
 	stopped bool
 }
@@ -35,12 +44,13 @@ type follower struct {
 var (
 	errStopped = errors.New("the caller stopped")
 	errSettled = errors.New("the task is settled")
+	errFinal   = errors.New("the agent calls the event the last one")
 )
 
 // take looks at an event and hands it on.
 func (l *follower) take(ev Event) error {
 	switch {
-	case ev.Message != nil:
+	case ev.Message != nil && l.task == "":
 		l.done = true
 	case ev.TaskID == "":
 		ev.TaskID = l.task
@@ -53,9 +63,15 @@ func (l *follower) take(ev Event) error {
 		ev.ContextID = l.context
 	}
 	l.context = ev.ContextID
-	change := l.fold.Apply(ev)
-	if change.Any() || ev.ID != "" && ev.ID != l.last {
+	// A number alone is nothing new: there are agents that count anew on each connection.
+	if l.fold.Apply(ev).Any() {
 		l.moved = true
+	}
+	if most := l.c.o.Limits.Answer; l.fold.size > most {
+		return &Error{Kind: KindTooLarge, Op: a2a.OpStream, URL: l.c.place(), Sent: true, Message: "the task is larger than " + strconv.FormatInt(most, 10) + " bytes"}
+	}
+	if ev.Task != nil {
+		l.gap = false
 	}
 	if ev.ID != "" {
 		l.last = ev.ID
@@ -67,9 +83,48 @@ func (l *follower) take(ev Event) error {
 		l.stopped = true
 		return errStopped
 	}
-	// A task that waits for an authorisation may go on without its client.
-	if l.done || l.paused && l.fold.Task.Status.State == a2a.StateInputRequired {
+	before := l.asked && ev.Task != nil
+	l.begun, l.asked = true, false
+	switch {
+	case l.done:
 		return errSettled
+	// A task that waits for an authorisation may go on without its client.
+	case l.paused && !before && l.fold.Task.Status.State == a2a.StateInputRequired:
+		return errSettled
+	case ev.Final:
+		return errFinal
+	}
+	return nil
+}
+
+// connect reads one stream to its end; see connection.
+func (l *follower) connect(ctx context.Context, op a2a.Op, arg any) error {
+	l.begun = false
+	err := l.c.connection(ctx, op, arg, l.last, func(ev Event) error {
+		if !l.begun && op == a2a.OpSubscribe && l.last == "" {
+			l.gap = true // until a task shows all
+		}
+		return l.take(ev)
+	})
+	if err == errFinal {
+		return nil
+	}
+	return err
+}
+
+// end finishes a stream: what is missing in it is read.
+func (l *follower) end(ctx context.Context) error {
+	if l.stopped || !l.gap {
+		return nil
+	}
+	t, err := l.c.Get(ctx, l.task, nil)
+	switch {
+	case err == nil:
+		_ = l.take(Event{Task: t, TaskID: t.ID, ContextID: t.ContextID}) // it is settled already
+	case ctx.Err() != nil || passing(err):
+		return err
+	default:
+		l.c.notice(a2a.OpGet, "the task cannot be read at its end; something may be missing", err)
 	}
 	return nil
 }
@@ -83,10 +138,20 @@ func (l *follower) start(ctx context.Context, s *sending) error {
 	if !i.Streaming || f.methods != nil && f.methods[a2a.OpStream] == "" {
 		return l.sendAndFollow(ctx, s, i.Streaming)
 	}
-	err = l.c.connection(ctx, a2a.OpStream, s, "", l.take)
+	l.asked = s.TaskID != ""
+	for try := 0; ; try++ {
+		err = l.connect(ctx, a2a.OpStream, s)
+		if l.begun || err == nil || !l.c.retry(ctx, &call{op: a2a.OpStream, key: s.Key}, &i, err, try) {
+			break
+		}
+	}
 	switch {
 	case l.stopped || l.over(err):
 		return nil
+	case l.task == "" && KindOf(err) == KindUnsupported && mayHaveBegun(err) && !i.Guessed && !i.Idempotent:
+		e := *err.(*Error)
+		e.Hint = "the agent may have begun the work all the same: look at the task, then send without a stream"
+		return &e
 	case l.task == "" && KindOf(err) == KindUnsupported:
 		l.c.notice(a2a.OpStream, "the agent does not stream; polling instead", err)
 		return l.sendAndFollow(ctx, s, false)
@@ -97,6 +162,14 @@ func (l *follower) start(ctx context.Context, s *sending) error {
 		return err
 	}
 	return l.resume(ctx, err)
+}
+
+// mayHaveBegun reports whether an agent that refuses to stream may have begun the work.
+// That there is no such method says that it has not; that the operation is unsupported is
+// what some say who have.
+func mayHaveBegun(err error) bool {
+	e, ok := err.(*Error)
+	return ok && (e.Code == -32004 || strings.EqualFold(e.Reason, "UNSUPPORTED_OPERATION"))
 }
 
 // over reports whether nothing more is to come: the task is settled, or it waits and the
@@ -135,10 +208,10 @@ func (l *follower) follow(ctx context.Context) error {
 	if !i.Streaming {
 		return l.poll(ctx)
 	}
-	err = l.c.connection(ctx, a2a.OpSubscribe, &getting{id: l.task}, l.last, l.take)
+	err = l.connect(ctx, a2a.OpSubscribe, &getting{id: l.task})
 	switch {
 	case l.stopped || l.over(err):
-		return nil
+		return l.end(ctx)
 	case cannotSubscribe(err):
 		// Not at all, or not any more: the task may have ended, which a read shows.
 		return l.poll(ctx)
@@ -169,10 +242,10 @@ func (l *follower) resume(ctx context.Context, lost error) error {
 		if !sleep(ctx, pause) {
 			return l.c.ended(ctx, a2a.OpSubscribe)
 		}
-		err := l.c.connection(ctx, a2a.OpSubscribe, &getting{id: l.task}, l.last, l.take)
+		err := l.connect(ctx, a2a.OpSubscribe, &getting{id: l.task})
 		switch {
 		case l.stopped || l.over(err):
-			return nil
+			return l.end(ctx)
 		case cannotSubscribe(err):
 			return l.poll(ctx)
 		case ctx.Err() != nil || !passing(err):
@@ -183,10 +256,18 @@ func (l *follower) resume(ctx context.Context, lost error) error {
 }
 
 // cannotSubscribe reports whether an agent refuses a subscription as such, which for
-// most of them includes tasks that have ended.
+// most of them includes tasks that have ended. Some say then that they do not know the
+// task, or have no such route: a read shows what is so.
 func cannotSubscribe(err error) bool {
-	k := KindOf(err)
-	return k == KindUnsupported || k == KindRefused
+	e, ok := err.(*Error)
+	if !ok {
+		return false
+	}
+	switch e.Kind {
+	case KindUnsupported, KindRefused, KindTaskNotFound:
+		return true
+	}
+	return e.Kind == KindInvalid && e.Status >= 400
 }
 
 // passing reports whether an error may pass by itself.
@@ -251,7 +332,7 @@ func (c *Client) Wait(ctx context.Context, id a2a.TaskID, opts WaitOptions) (*a2
 			}
 			c.notice(a2a.OpGet, "asking again", err)
 			if e, ok := err.(*Error); ok {
-				asked = e.RetryAfter
+				asked = min(e.RetryAfter, maxAsked)
 			}
 		}
 		if !sleep(ctx, max(opts.pause(n), asked)) {
@@ -263,23 +344,23 @@ func (c *Client) Wait(ctx context.Context, id a2a.TaskID, opts WaitOptions) (*a2
 // maxUnknown is how often a task in a state that the protocol does not have is asked for.
 const maxUnknown = 20
 
+// maxAsked bounds how long a wait heeds an agent that asks to be left alone.
+const maxAsked = 5 * time.Minute
+
 // ended is the error of a wait that its context ended.
 func (c *Client) ended(ctx context.Context, op a2a.Op) error {
 	e := &Error{Kind: KindCanceled, Op: op, URL: c.place(), Sent: true, Message: "given up", Err: context.Cause(ctx)}
 	if ctx.Err() == context.DeadlineExceeded {
 		e.Kind, e.Message = KindTimeout, "the task is not done in time"
-		if op == "" {
-			e.Message = "no answer in time"
-		}
 	}
 	return e
 }
 
 func (o WaitOptions) withDefaults() WaitOptions {
-	if o.First == 0 {
+	if o.First <= 0 {
 		o.First = 500 * time.Millisecond
 	}
-	if o.Most == 0 {
+	if o.Most <= 0 {
 		o.Most = 5 * time.Second
 	}
 	if o.MaxErrors == 0 {

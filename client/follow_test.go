@@ -221,7 +221,7 @@ func TestStream_in_one_piece(t *testing.T) {
 // TestStream_unsupported falls back to sending and polling, without sending twice.
 func TestStream_unsupported(t *testing.T) {
 	a := New(t, By(map[string]Script{"SendMessage": JSON(`{"task":` + Task("WORKING", "") + `}`), "GetTask": JSON(Task("COMPLETED", "x")), "SendStreamingMessage": Fail(-32004, "no streams")}))
-	fold, _, err := follow(t, dial(t, a.URL, client.Options{}))
+	fold, _, err := follow(t, dial(t, a.URL, client.Options{Interface: &client.Interface{URL: a.URL, Dialect: client.DialectV1, Streaming: true, Guessed: true}}))
 	wantState(t, fold, err, a2a.StateCompleted)
 	var methods []string
 	for _, r := range a.Requests() {

@@ -72,6 +72,9 @@ var forms = map[string]*form{
 
 // call makes the request for an operation, or says that the dialect has none.
 func (f *form) call(op a2a.Op, arg any, i *Interface) (*call, error) {
+	if err := nameless(op, arg, f); err != nil {
+		return nil, err
+	}
 	c := &call{op: op, method: http.MethodPost, stream: op == a2a.OpStream || op == a2a.OpSubscribe}
 	c.safe = op.Reads() || op == a2a.OpDeletePush
 	if s, ok := arg.(*sending); ok {
@@ -121,7 +124,11 @@ func (f *form) call(op a2a.Op, arg any, i *Interface) (*call, error) {
 }
 
 func unsupported(op a2a.Op, i *Interface) error {
-	return &Error{Kind: KindUnsupported, Op: op, URL: i.URL, Message: "the dialect " + i.Dialect + " has no such operation"}
+	place := ""
+	if u, err := url.Parse(i.URL); err == nil {
+		place = shown(u)
+	}
+	return &Error{Kind: KindUnsupported, Op: op, URL: place, Message: "the dialect " + i.Dialect + " has no such operation"}
 }
 
 var methodsV1 = map[a2a.Op]string{
@@ -186,9 +193,17 @@ func routeRest03(op a2a.Op, p map[string]any) (method, path string, query url.Va
 	case op == a2a.OpExtendedCard:
 		path = "/card"
 	case op == a2a.OpSetPush:
-		name := "tasks/" + text(p["taskId"]) + "/pushNotificationConfigs/" + text(p["id"])
-		body = map[string]any{"name": name, "pushNotificationConfig": p["config"]}
+		// The protocol's request has parent, configId and config; the JS client sends only
+		// what belongs into config. Servers read the one or the other.
+		parent := "tasks/" + text(p["taskId"])
+		name := parent + "/pushNotificationConfigs/" + text(p["id"])
+		request := map[string]any{
+			"parent": parent, "config": map[string]any{"name": name, "pushNotificationConfig": p["config"]},
+			"name": name, "pushNotificationConfig": p["config"],
+		}
+		body = request
 		if id := text(p["id"]); id != "" {
+			request["configId"] = id
 			query = url.Values{"configId": {id}}
 		}
 	}

@@ -88,44 +88,38 @@ func (c *Client) do(ctx context.Context, x *exchange) (*http.Response, error) {
 		cancel()
 		return nil, c.failure(outer, x, err, connected)
 	}
-	resp.Body = &boundBody{ReadCloser: resp.Body, cancel: cancel}
+	resp.Body = &boundBody{ReadCloser: resp.Body, cancel: cancel, ended: func(err error) error {
+		if ctx.Err() == nil {
+			return err
+		}
+		return c.failure(outer, x, context.Cause(ctx), true)
+	}}
 	return resp, nil
 }
 
 // errLimit is the cause of a context that one of Timeouts ended.
 var errLimit = errors.New("time limit")
 
-// boundBody is the body of an answer that ends its time limit when it is closed.
+// boundBody is the body of an answer that ends its time limit when it is closed, and says
+// whose limit ended it.
 type boundBody struct {
 	io.ReadCloser
 	cancel context.CancelFunc
+	ended  func(error) error
+}
+
+func (b *boundBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		err = b.ended(err)
+	}
+	return n, err
 }
 
 func (b *boundBody) Close() error {
 	err := b.ReadCloser.Close()
 	b.cancel()
 	return err
-}
-
-// credentials adds what only the named origin gets to see. It replaces what is there, so
-// that there is never a second header of a name.
-func (c *Client) credentials(h http.Header) {
-	for name, values := range c.o.Header {
-		h[http.CanonicalHeaderKey(name)] = values
-	}
-	if c.o.Token == "" {
-		return
-	}
-	header := c.tokenHeader()
-	if header == "" || strings.EqualFold(header, "Authorization") {
-		h.Set("Authorization", "Bearer "+c.o.Token)
-	}
-	if header == "" {
-		header = "X-API-Key"
-	}
-	if !strings.EqualFold(header, "Authorization") {
-		h.Set(header, c.o.Token)
-	}
 }
 
 // failure makes an Error of what a round trip failed with. connected says that there was
@@ -169,15 +163,15 @@ func (c *Client) failure(outer context.Context, x *exchange, err error, connecte
 
 // readAll reads the body of an answer up to a limit.
 func readAll(x *exchange, resp *http.Response, most int64) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
+	b, err := io.ReadAll(io.LimitReader(resp.Body, max(most, most+1))) // the largest limit has no next
 	switch {
 	case int64(len(b)) > most:
 		return nil, &Error{
 			Kind: KindTooLarge, Op: x.op, URL: shown(x.url), Status: resp.StatusCode, Sent: true,
 			Message: "the answer is larger than " + strconv.FormatInt(most, 10) + " bytes",
 		}
-	case errors.Is(err, errLimit), errors.Is(err, context.DeadlineExceeded):
-		return b, &Error{Kind: KindTimeout, Op: x.op, URL: shown(x.url), Status: resp.StatusCode, Sent: true, Message: "no whole answer within " + x.limit.String()}
+	case KindOf(err) != "":
+		return b, err
 	case err != nil:
 		return b, &Error{
 			Kind: KindBroken, Op: x.op, URL: shown(x.url), Status: resp.StatusCode, Sent: true,

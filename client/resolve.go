@@ -36,19 +36,32 @@ func (c *Client) Interface(ctx context.Context) (Interface, error) {
 // using returns the interface and its form; the card is read if it is not yet known.
 func (c *Client) using(ctx context.Context) (Interface, *form, error) {
 	c.mu.Lock()
-	known := c.iface
+	known, doubtful := c.iface, c.doubtful
 	c.mu.Unlock()
-	if known == nil {
+	if known == nil || doubtful {
 		i, err := c.choose(ctx)
-		if err != nil {
+		if err != nil && known == nil {
 			return Interface{}, nil, err
 		}
+		if err == nil {
+			known = &i
+		}
 		c.mu.Lock()
-		c.iface = &i
+		c.iface, c.doubtful = known, false
 		c.mu.Unlock()
-		known = &i
 	}
 	return *known, forms[known.Dialect], nil
+}
+
+// doubt makes the next call look at the card again, if its interface came from there and
+// what answered is no agent, or not any more. The cache of the card bounds how often.
+func (c *Client) doubt(e *Error) {
+	if c.o.Interface != nil || e.Kind != KindInvalid && e.Kind != KindForbidden && (e.Kind != KindUnsupported || e.Status < 400) {
+		return
+	}
+	c.mu.Lock()
+	c.doubtful = true
+	c.mu.Unlock()
 }
 
 // choose takes the best interface of the card, or the one of the dialect that is asked
@@ -66,7 +79,7 @@ func (c *Client) choose(ctx context.Context) (Interface, error) {
 			return Interface{}, err
 		}
 		// Without a card nothing is known of its streams: they are tried.
-		return Interface{URL: c.named.String(), Dialect: d, Streaming: true}, nil
+		return Interface{URL: c.named.String(), Dialect: d, Streaming: true, Guessed: true}, nil
 	}
 	switch {
 	case err != nil:
@@ -115,10 +128,13 @@ func (c *Client) Card(ctx context.Context) (*Card, error) {
 			return cached.card, nil
 		}
 		got, err := c.fetchCard(ctx, cached.url, &cached)
-		if err != nil {
+		if err == nil {
+			return c.keep(got), nil
+		}
+		if KindOf(err) != KindNoCard {
 			return nil, err
 		}
-		return c.keep(got), nil
+		// It was found by a redirect, perhaps, that leads elsewhere now.
 	}
 	var first error
 	for _, u := range c.cardURLs() {
@@ -165,9 +181,19 @@ func (c *Client) cardURLs() []*url.URL {
 	return list
 }
 
-// fetchCard reads the card at a URL. Redirects are followed, but not far, not to a lower
-// scheme, and without credentials to another origin.
+// fetchCard reads the card at a URL, as often as Retry says.
 func (c *Client) fetchCard(ctx context.Context, at *url.URL, cached *cardCache) (*cardCache, error) {
+	for try := 0; ; try++ {
+		got, err := c.fetchCardOnce(ctx, at, cached)
+		if err == nil || !c.retry(ctx, &call{safe: true}, &Interface{}, err, try) {
+			return got, err
+		}
+	}
+}
+
+// fetchCardOnce reads the card at a URL. Redirects are followed, but not far, not to a
+// lower scheme, and without credentials to another origin.
+func (c *Client) fetchCardOnce(ctx context.Context, at *url.URL, cached *cardCache) (*cardCache, error) {
 	const maxHops = 3
 	u := at
 	for hop := 0; ; hop++ {
@@ -178,7 +204,7 @@ func (c *Client) fetchCard(ctx context.Context, at *url.URL, cached *cardCache) 
 		if cached != nil && cached.etag != "" {
 			x.header.Set("If-None-Match", cached.etag)
 		}
-		resp, err := c.cardTries(ctx, x)
+		resp, err := c.do(ctx, x)
 		if err != nil {
 			return nil, err
 		}
@@ -192,26 +218,7 @@ func (c *Client) fetchCard(ctx context.Context, at *url.URL, cached *cardCache) 
 		}
 		got, err := c.readCard(x, resp, cached)
 		_ = resp.Body.Close()
-		return got, c.unlessEnded(ctx, "", err)
-	}
-}
-
-// cardTries asks for a card as often as Retry says.
-func (c *Client) cardTries(ctx context.Context, x *exchange) (*http.Response, error) {
-	k := &call{safe: true}
-	for try := 0; ; try++ {
-		resp, err := c.do(ctx, x)
-		if err == nil {
-			return resp, nil
-		}
-		if e, ok := err.(*Error); !ok || !c.again(k, &Interface{}, e, try) {
-			return nil, err
-		}
-		pause := c.o.Retry.pause(try)
-		c.notice("", "asking for the card again in "+pause.Round(100*time.Millisecond).String(), err)
-		if !sleep(ctx, pause) {
-			return nil, err
-		}
+		return got, c.told(x, err)
 	}
 }
 

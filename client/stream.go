@@ -35,6 +35,12 @@ func (c *Client) connection(ctx context.Context, op a2a.Op, arg any, after strin
 	defer cancel(nil)
 	silence := newSilence(c.o.Timeouts.Silence, func() { cancel(errSilent) })
 	defer silence.stop()
+	// Only the agent's silence counts, not the time that the caller takes.
+	hand := func(ev Event) error {
+		silence.stop()
+		defer silence.start()
+		return yield(ev)
+	}
 	quiet := func(x *exchange, err error) error {
 		if context.Cause(ctx) == errSilent {
 			return &Error{Kind: KindBroken, Op: op, URL: shown(x.url), Sent: true, Message: "nothing came for " + c.o.Timeouts.Silence.String()}
@@ -43,11 +49,11 @@ func (c *Client) connection(ctx context.Context, op a2a.Op, arg any, after strin
 	}
 	var at *exchange
 	err = c.tries(ctx, k, &i, func(x *exchange, resp *http.Response) error {
-		at = x
+		at, resp.Body = x, silence.watch(resp.Body)
 		if t := mediaType(resp); resp.StatusCode != http.StatusOK || t != "text/event-stream" {
-			return quiet(x, c.instead(f, k, x, resp, yield))
+			return quiet(x, c.instead(f, k, x, resp, hand))
 		}
-		return quiet(x, c.events(f, k, x, silence.watch(resp.Body), yield))
+		return quiet(x, c.events(f, k, x, resp.Body, hand))
 	})
 	if at == nil && err != nil && context.Cause(ctx) == errSilent {
 		return &Error{Kind: KindBroken, Op: op, URL: c.place(), Sent: true, Message: "nothing came for " + c.o.Timeouts.Silence.String()}
@@ -83,12 +89,21 @@ func (c *Client) events(f *form, k *call, x *exchange, body io.Reader, yield fun
 		if e.Data == "" {
 			continue // a ping
 		}
-		frames++
+		if e.Data == "[DONE]" {
+			break // as the streams of model servers end
+		}
 		ev, err := c.frame(f, k, x, e.Type, []byte(e.Data))
+		if KindOf(err) == KindInvalid && !f.events && e.Type != "" && e.Type != "message" && e.Type != "error" {
+			continue // a heartbeat, perhaps; only those of EMM have names
+		}
 		if err != nil {
 			return err
 		}
-		ev.ID = e.LastEventID
+		frames++
+		// One that cannot be sent back would fail every resumption.
+		if headerValue(e.LastEventID) && len(e.LastEventID) <= maxHeaderValue {
+			ev.ID = e.LastEventID
+		}
 		if err := yield(ev); err != nil {
 			return err
 		}
@@ -100,6 +115,9 @@ func (c *Client) events(f *form, k *call, x *exchange, body io.Reader, yield fun
 }
 
 func (c *Client) broken(x *exchange, err error) error {
+	if KindOf(err) != "" {
+		return err // of the body
+	}
 	e := &Error{Kind: KindBroken, Op: x.op, URL: shown(x.url), Status: http.StatusOK, Sent: true, Message: "the stream broke", Err: err}
 	if errors.Is(err, bufio.ErrTooLong) {
 		e.Kind, e.Message, e.Err = KindTooLarge, "an event is larger than "+strconv.Itoa(c.o.Limits.Event)+" bytes", nil
@@ -123,7 +141,7 @@ func (c *Client) frame(f *form, k *call, x *exchange, name string, data []byte) 
 	case name == "error":
 		return Event{}, strange(x, ok, data)
 	default:
-		if err := statusError(x, ok, data); err != nil {
+		if err := protocolError(x, ok, data); err != nil {
 			return Event{}, err
 		}
 	}
@@ -160,6 +178,14 @@ func (s *silence) heard() {
 	}
 }
 
+func (s *silence) start() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.timer != nil {
+		s.timer.Reset(s.most)
+	}
+}
+
 func (s *silence) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,16 +194,16 @@ func (s *silence) stop() {
 	}
 }
 
-// watch returns a reader that tells s of each byte.
-func (s *silence) watch(r io.Reader) io.Reader { return &heardReader{r, s} }
+// watch returns a body that tells s of each byte.
+func (s *silence) watch(r io.ReadCloser) io.ReadCloser { return &heardBody{r, s} }
 
-type heardReader struct {
-	r io.Reader
+type heardBody struct {
+	io.ReadCloser
 	s *silence
 }
 
-func (h *heardReader) Read(b []byte) (int, error) {
-	n, err := h.r.Read(b)
+func (h *heardBody) Read(b []byte) (int, error) {
+	n, err := h.ReadCloser.Read(b)
 	if n > 0 {
 		h.s.heard()
 	}
