@@ -39,7 +39,7 @@ func newTransports(named *url.URL, o *Options) (own, foreign http.RoundTripper, 
 	if o.AllowPrivate {
 		return own, own, nil
 	}
-	g, err := guard.New(guard.Options{AllowHTTP: true, AllowPrivateNetworks: loopback(named)})
+	g, err := guard.New(guard.Options{AllowHTTP: true, AllowLoopback: loopback(named)})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -28,6 +28,8 @@ type Options struct {
 	// local addresses. Link-local ones and those where clouds keep credentials stay
 	// forbidden.
 	AllowPrivateNetworks bool
+	// AllowLoopback lets URLs be on this machine.
+	AllowLoopback bool
 	// AllowHTTP lets URLs be called without TLS.
 	AllowHTTP bool
 	// AllowedHosts, if there are any, are the only hosts: "hooks.example.com",
@@ -54,7 +56,9 @@ var (
 		netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("172.16.0.0/12"), netip.MustParsePrefix("192.168.0.0/16"),
 		netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"),
 	}
-	privateV6 = []netip.Prefix{netip.MustParsePrefix("::1/128"), netip.MustParsePrefix("fc00::/7")}
+	loopbackV4 = netip.MustParsePrefix("127.0.0.0/8")
+	loopbackV6 = netip.MustParsePrefix("::1/128")
+	privateV6  = []netip.Prefix{netip.MustParsePrefix("::1/128"), netip.MustParsePrefix("fc00::/7")}
 
 	// metadata are the addresses within private networks where clouds keep
 	// credentials. The best known one, 169.254.169.254, is link-local.
@@ -81,6 +85,9 @@ func New(o Options) (*Guard, error) {
 	// NAT64 is how a host without IPv4 reaches those that have nothing else. The
 	// address within is checked by itself.
 	v6 := []netip.Prefix{ssrf.IPv6NAT64Prefix}
+	if o.AllowLoopback {
+		opts, v6 = append(opts, ssrf.WithAllowedV4Prefixes(loopbackV4)), append(v6, loopbackV6)
+	}
 	if o.AllowPrivateNetworks {
 		opts = append(opts, ssrf.WithAllowedV4Prefixes(privateV4...))
 		v6 = append(v6, privateV6...)
@@ -127,7 +134,7 @@ func (g *Guard) why(raw string) string {
 		// addresses.
 		return "must have a host name, or an IP address in its usual form"
 	}
-	if !g.o.AllowPrivateNetworks && (host == "localhost" || strings.HasSuffix(host, ".localhost")) {
+	if !g.o.AllowPrivateNetworks && !g.o.AllowLoopback && (host == "localhost" || strings.HasSuffix(host, ".localhost")) {
 		return "must not be of a private or reserved address"
 	}
 	return ""

@@ -41,6 +41,7 @@ var privateHosts = []string{
 func TestGuard_Check(t *testing.T) {
 	strict := newGuard(t, Options{})
 	open := newGuard(t, anyLoopback)
+	local := newGuard(t, Options{AllowHTTP: true, AllowLoopback: true})
 	only := newGuard(t, Options{AllowedHosts: []string{"Hooks.example.com", "*.example.net", "odd.example.org:8443", "*.ports.example.org:9000"}})
 	for _, tc := range []struct {
 		name string
@@ -54,6 +55,9 @@ func TestGuard_Check(t *testing.T) {
 		{"open", open,
 			[]string{"http://127.0.0.1:9000/h", "http://localhost:9000", "http://10.0.0.1", "http://[::1]/", "http://[fd12::1]/", "http://100.64.0.1/", "http://[64:ff9b::7f00:1]/", "http://[::ffff:127.0.0.1]/"},
 			[]string{"http://169.254.169.254/", "http://[::ffff:a9fe:a9fe]/", "http://[64:ff9b::a9fe:a9fe]/", "http://100.100.100.200/", "http://[fd00:ec2::254]/", "http://0.0.0.0/", "http://[::]/", "http://2130706433/", "http://[fe80::1]/"}},
+		{"local", local,
+			[]string{"http://127.0.0.1:9000/h", "http://localhost:9000", "http://[::1]/", "http://a.localhost/", "http://8.8.8.8/", "http://[::ffff:127.0.0.1]/"},
+			[]string{"http://10.0.0.1", "http://192.168.1.1/", "http://[fd12::1]/", "http://100.64.0.1/", "http://169.254.169.254/", "http://[::ffff:10.0.0.1]/"}},
 		{"only", only,
 			[]string{"https://hooks.example.com/x", "https://HOOKS.example.com.:9000/x", "https://a.example.net", "https://a.b.example.net:444", "https://odd.example.org:8443", "https://x.ports.example.org:9000"},
 			[]string{"https://example.com", "https://hooks.example.com.evil.example", "https://evilhooks.example.com", "https://example.net", "https://evilexample.net", "https://odd.example.org", "https://odd.example.org:443", "https://x.ports.example.org", "http://hooks.example.com"}},
