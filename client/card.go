@@ -46,6 +46,17 @@ type Interface struct {
 	TokenHeader string `json:"tokenHeader,omitempty"`
 }
 
+// Lists reports whether the dialect of the interface has a list of tasks (A2A 1.0
+// §3.1.4). An agent may lack it all the same.
+func (i Interface) Lists() bool {
+	f := forms[i.Dialect]
+	if f == nil {
+		return false
+	}
+	_, err := f.call(a2a.OpList, &a2a.ListRequest{}, &i)
+	return err == nil
+}
+
 // Skill is a skill of a card (A2A 1.0 §4.4.5).
 type Skill struct {
 	ID          a2a.SkillID `json:"id"`

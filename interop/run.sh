@@ -6,7 +6,9 @@
 #
 #   interop/run.sh [CLIENT...]        js-1.3.0 js-0.3.14 py-1 py-0.3 fasta2a go mcp
 #
-# The clients cli-* are the program's own commands, with agents of other SDKs.
+# The clients cli-* are the program's own commands, with agents of other SDKs. The client
+# mcp waits a minute for work (MCP_TASK_SECONDS), so it starts first and runs beside the
+# others.
 #
 # With SKILLYARD_URL set, a server that runs already is used instead; SKILLYARD_SIGNED=1
 # then says that its cards are signed.
@@ -16,10 +18,14 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
 work=$(mktemp -d)
-server_pid=
+server_pid='' mcp_pid=''
 
 stop() {
   local status=$?
+  if [[ -n $mcp_pid ]] && kill -0 "$mcp_pid" 2>/dev/null; then
+    kill "$mcp_pid"
+    wait "$mcp_pid" || true
+  fi
   if [[ -n $server_pid ]] && kill -0 "$server_pid" 2>/dev/null; then
     kill "$server_pid"
     wait "$server_pid" || true
@@ -102,7 +108,8 @@ run_cli() {
 run_client() {
   local dir=$here/$1
   case $1 in
-    js-* | mcp) install_node "$dir" && (cd "$dir" && node check.mjs) ;;
+    js-*) install_node "$dir" && (cd "$dir" && node check.mjs) ;;
+    mcp) wait "$mcp_pid" ;;
     py-* | fasta2a) install_python "$dir" && (cd "$dir" && .venv/bin/python check.py) ;;
     go) (cd "$dir" && go build -trimpath -o "$work/go-client" . && "$work/go-client") ;;
     cli-*) run_cli "$1" ;;
@@ -120,12 +127,21 @@ fi
 export SKILLYARD_URL
 say "server at $SKILLYARD_URL"
 
+if [[ " ${clients[*]} " == *" mcp "* ]]; then
+  (install_node "$here/mcp" && cd "$here/mcp" && exec node check.mjs) >"$work/mcp.out" 2>"$work/mcp.err" &
+  mcp_pid=$!
+  # Its turn is the last, when what it waits for is there.
+  others=()
+  for client in "${clients[@]}"; do [[ $client == mcp ]] || others+=("$client"); done
+  clients=("${others[@]}" mcp)
+fi
+
 passed=0 failed=0
 for client in "${clients[@]}"; do
   say "$client"
   out=$work/$client.out
   status=0
-  run_client "$client" >"$out" 2>"$work/$client.err" || status=$?
+  run_client "$client" >>"$out" 2>>"$work/$client.err" || status=$?
   cat "$out"
   ok=$(grep -c '^ok ' "$out" || true)
   bad=$(grep -c '^FAIL ' "$out" || true)

@@ -3,7 +3,8 @@
 //
 //	tool          what it does
 //	a2a_send      sends work; answers with the task's id as soon as the agent has taken it
-//	a2a_poll      looks at a task once, or waits a few seconds for it
+//	a2a_poll      looks at a task once, or waits a few seconds for it; finds out what
+//	              became of a send whose answer never came
 //	a2a_reply     answers the question of a task that waits for input
 //	a2a_cancel    ends a task, or drops a send that was never answered
 //	a2a_pending   lists what has not been collected yet

@@ -9,6 +9,7 @@ import (
 
 	"github.com/skillyard/skillyard/a2a"
 	"github.com/skillyard/skillyard/client/pending"
+	"github.com/skillyard/skillyard/client/recovery"
 )
 
 // How many pending tasks an answer names: the list's own tool and resource, and every
@@ -17,10 +18,6 @@ const (
 	maxListed   = 200
 	maxReminded = 10
 )
-
-// sendingTime is how long a send may be without an answer before it counts as one whose
-// answer was never seen: longer than any call of this server and of the command line.
-const sendingTime = 2 * time.Minute
 
 // Words for states of an entry that are none of the protocol's.
 const (
@@ -173,8 +170,10 @@ func viewPending(k known, now time.Time) pendingView {
 // hint says what to do with a pending task.
 func hint(k known, now time.Time) string {
 	switch {
-	case k.Sending() && now.Sub(k.CreatedAt) < sendingTime && k.LastError == "":
-		return "it is being sent just now"
+	case fresh(k, now):
+		return "it is being sent just now; if that lasts, find out with a2a_poll what became of it"
+	case k.Sending() && recovery.Possible(k.Entry):
+		return "the agent's answer to this send was never seen; find out with a2a_poll whether it has the task"
 	case k.Sending():
 		return "the agent's answer to this send was never seen, so it may have the task or not; send it again if doing it twice does no harm, and drop this one with a2a_cancel"
 	case k.State == a2a.StateInputRequired:
@@ -185,6 +184,11 @@ func hint(k known, now time.Time) string {
 		return "it was looked at just now; go on with other work before the next a2a_poll"
 	}
 	return "collect it with a2a_poll"
+}
+
+// fresh reports whether a send may be under way just now, in this process or another.
+func fresh(k known, now time.Time) bool {
+	return k.Sending() && k.LastError == "" && now.Sub(k.CreatedAt) < recovery.UnderWay
 }
 
 // line shows the task on one line.

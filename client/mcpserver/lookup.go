@@ -62,17 +62,15 @@ func (s *Server) lookup(ctx context.Context, id, agent string) (known, error) {
 	return known{}, troublef("%q stands for several tasks: %s. Give the whole id, and the agent.", oneLine(id, 80), strings.Join(ambiguous, ", "))
 }
 
-// newest returns the pending task that was sent last and can be polled; a note if there
-// is none.
+// newest returns the pending task that was sent last, of those that the agent is known to
+// have if there are any; a note if there is none.
 func (s *Server) newest(ctx context.Context, only *Agent) (known, error) {
 	list, err := s.entries(ctx, only)
 	if err != nil {
 		return known{}, err
 	}
-	for _, k := range list {
-		if k.TaskID != "" {
-			return k, nil
-		}
+	if list = prefer(list, func(k known) bool { return !k.Sending() }); len(list) > 0 {
+		return list[0], nil
 	}
 	past, err := s.past(ctx, only)
 	if err != nil {

@@ -34,7 +34,17 @@ func (s *Server) poll(ctx context.Context, in pollInput) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	task, err := s.current(ctx, k, time.Duration(in.Wait)*time.Second)
+	end := time.Now().Add(time.Duration(in.Wait) * time.Second)
+	if k.Sending() {
+		var task *a2a.Task
+		if k, task, err = s.recover(ctx, k); err != nil {
+			return answer{}, err
+		}
+		if task != nil && (task.Status.State.Settled() || time.Until(end) <= 0) {
+			return s.show(k.agent, k.name(), task), nil
+		}
+	}
+	task, err := s.current(ctx, k, max(0, time.Until(end)))
 	if err != nil {
 		return answer{}, err
 	}
@@ -48,9 +58,9 @@ func (s *Server) current(ctx context.Context, k known, wait time.Duration) (*a2a
 	case k.Ended() && k.Answer != nil:
 		return k.Answer, nil
 	case k.NotSent():
-		return nil, troublef("There is no such task at %s: %s.", k.agent.Name, hintEnded(k))
-	case k.TaskID == "":
-		return nil, troublef("%s cannot be looked at: %s.", k.Ref, hint(k, a2a.Now()))
+		return nil, troublef("There is no such task at %s: %s.", k.agent.Name, whyNotSent(k))
+	case k.Sending():
+		return nil, troublef("%s cannot be read yet: %s.", k.Ref, hint(k, a2a.Now()))
 	}
 	record := context.WithoutCancel(ctx)
 	task, err := s.look(ctx, k, wait)

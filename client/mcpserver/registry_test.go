@@ -212,9 +212,12 @@ func TestServer_unknown_outcome(t *testing.T) {
 		if p.State != "sending" || !strings.Contains(p.Hint, "drop this one with a2a_cancel") {
 			t.Errorf("got %+v", p)
 		}
-		// It has no task to look at, so it is not the newest.
-		u.call("a2a_poll", nil).want(t, "There is no task to look at.")
-		u.call("a2a_poll", args{"task_id": p.TaskID}).wantError(t, "cannot be looked at", "send it again")
+		// This agent can be asked neither for a list nor under a key.
+		u.call("a2a_poll", nil).wantError(t, "alpha cannot be asked whether it has the work of "+p.TaskID, "Send it again if doing it twice does no harm")
+		u.call("a2a_poll", args{"task_id": p.TaskID}).wantError(t, "cannot be asked")
+		if n := len(taken); n != 1 {
+			t.Errorf("the message was sent %d times", n)
+		}
 		u.call("a2a_reply", args{"task_id": p.TaskID, "text": "x"}).wantError(t, "answer to the send is not known")
 
 		// The caller gives up: the send is recorded all the same.

@@ -14,6 +14,7 @@ import (
 	"github.com/skillyard/skillyard/a2a"
 	"github.com/skillyard/skillyard/client"
 	"github.com/skillyard/skillyard/client/pending"
+	"github.com/skillyard/skillyard/client/recovery"
 )
 
 type sendInput struct {
@@ -100,8 +101,10 @@ func (s *Server) reply(ctx context.Context, in replyInput) (answer, error) {
 		return answer{}, err
 	}
 	switch {
-	case k.TaskID == "" || k.NotSent():
-		return answer{}, troublef("There is no task to answer: %s.", hintEnded(k))
+	case k.Sending():
+		return answer{}, troublef("There is no task to answer yet, since the agent's answer to the send is not known: %s.", hint(k, a2a.Now()))
+	case k.NotSent():
+		return answer{}, troublef("There is no task to answer: %s.", whyNotSent(k))
 	case k.Ended():
 		return answer{}, troublef("Task %s is %s, so it takes no answer. Send a new task with a2a_send; context_id %q goes on with the conversation.", k.name(), k.state(), k.ContextID)
 	}
@@ -112,12 +115,9 @@ func (s *Server) reply(ctx context.Context, in replyInput) (answer, error) {
 	return s.submit(ctx, k.agent, client.Message{Parts: list, Skill: k.Skill, TaskID: k.TaskID, ContextID: k.ContextID})
 }
 
-// hintEnded says why an entry has no task.
-func hintEnded(k known) string {
-	if k.NotSent() {
-		return fmt.Sprintf("the send was refused (%s)", oneLine(k.LastError, 200))
-	}
-	return "the agent's answer to the send is not known"
+// whyNotSent says why the agent has no task of a send.
+func whyNotSent(k known) string {
+	return fmt.Sprintf("it did not take the work (%s)", oneLine(k.LastError, 200))
 }
 
 // submit sends a message and records it, before and after. It goes on when its caller
@@ -141,10 +141,17 @@ func (s *Server) submit(ctx context.Context, agent *Agent, m client.Message) (an
 	if err != nil {
 		return answer{}, err
 	}
-	entry, err := s.Registry.Begin(record, pending.Entry{
+	sent := pending.Entry{
 		AgentURL: agent.Client.URL(), Agent: agent.Name, TaskID: cmp.Or(m.TaskID, m.NewTaskID), ContextID: m.ContextID,
 		Skill: m.Skill, Prompt: prompt(m.Parts), MessageID: m.ID, Key: key, Interface: how,
-	})
+	}
+	if iface.Idempotent {
+		// So that whoever finds the entry without an answer can send the message again.
+		if sent.Message, err = json.Marshal(m); err != nil {
+			return answer{}, err
+		}
+	}
+	entry, err := s.Registry.Begin(record, sent)
 	if err != nil {
 		return answer{}, err
 	}
@@ -192,7 +199,11 @@ func (s *Server) failedSend(ctx context.Context, agent *Agent, e pending.Entry, 
 	if reply {
 		return words.with("It may have got the answer or not: look with a2a_poll before you repeat it.")
 	}
-	return words.with(fmt.Sprintf("It may have got the work or not, and stays in the list as %s. Send it again only if doing it twice does no harm.", e.Ref))
+	what := "Send it again only if doing it twice does no harm."
+	if recovery.Possible(e) {
+		what = "Don't send it again: find out later with a2a_poll whether it has it."
+	}
+	return words.with(fmt.Sprintf("It may have got the work or not, and stays in the list as %s. %s", e.Ref, what))
 }
 
 // prompt is what a message asks, in short.

@@ -65,7 +65,7 @@ func (s *Server) addTools() {
 	add(s, "a2a_send", "Send work to an agent", sends, s.send,
 		`Send work to another agent. Returns the task's id at once and never waits for the result: go on with other work, and collect the result later with a2a_poll. Several tasks may run at the same time.`)
 	add(s, "a2a_poll", "Look at a task", reads, s.poll,
-		`Look at a task that was sent: its state, and its result when it is there. Without task_id it takes the newest pending task. Don't poll in a loop; do other work in between.`)
+		`Look at a task that was sent: its state, and its result when it is there. Without task_id it takes the newest pending task. Don't poll in a loop; do other work in between. For a send whose answer never came it finds out whether the agent has the task, without doing the work twice.`)
 	add(s, "a2a_reply", "Answer a task's question", sends, s.reply,
 		`Answer a task in state input-required or auth-required. Returns at once, like a2a_send; collect the result later with a2a_poll.`)
 	add(s, "a2a_cancel", "Cancel a task", ends, s.cancel,

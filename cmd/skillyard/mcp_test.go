@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -69,16 +68,7 @@ auth: {keys: [{name: alice, key: token-of-alice}]}
 default_skill: probe
 skills: [{id: probe, kind: mock}]
 `})
-	home := t.TempDir()
-	dir := filepath.Join(home, ".config", "skillyard")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	agents := fmt.Sprintf("agents:\n  - {name: probe, url: %q, token: \"${PROBE_TOKEN}\"}\n", server.URL)
-	if err := os.WriteFile(filepath.Join(dir, "agents.yaml"), []byte(agents), 0o600); err != nil {
-		t.Fatal(err)
-	}
-
+	home := agentsHome(t, server.URL, "")
 	cmd, first, _ := mcpProcess(t, home)
 	_, id := callMCP(t, first, "a2a_send", map[string]any{"text": "@ask"})
 	if id == "" {

@@ -21,6 +21,7 @@ from typing import NamedTuple
 BIN = os.environ["SKILLYARD_BIN"]
 name, *command = sys.argv[1:]
 old = name == "cli-fasta2a"  # no streams, and no further turns of a task
+lists = name.startswith("cli-py-1")  # only A2A 1.0 has a list of tasks
 
 
 class Told(NamedTuple):
@@ -133,6 +134,33 @@ def reply(u: User) -> None:
         equal(u.rows("pending"), [])
 
 
+def get(u: User) -> None:
+    id = u.send("sleep 1")
+    has(u.run("get", id).out, "working|submitted")  # 0 whatever the state is
+    u.run("poll", "--wait", "--interval", "100ms", id)
+    shown = u.run("get", id).out
+    has(shown, id)
+    has(shown, "completed")
+    has(shown, r"(?m)^1$")
+    task = json.loads(u.run("get", id, "-o", "json").out)
+    equal((task["id"], task["state"]), (id, "completed"))
+    has(u.run("get", "no-such-task", code=1).err, "(?i)task.*not found|-32001")
+
+
+def list_tasks(u: User) -> None:
+    if not lists:
+        told = u.run("list", code=1)
+        has(told.err, "has no such operation")
+        has(told.err, "skillyard pending.*skillyard history")
+        equal(told.out, "")
+        return
+    done, hanging = u.send("echo listed"), u.send("hang")
+    until(lambda: {t["id"]: t["state"] for t in u.rows("list")}.items() >= {done: "completed", hanging: "working"}.items())
+    has(u.run("list").out, rf"(?m)^{hanging} +working")
+    equal([t["id"] for t in u.rows("list", "--status", "working") if t["id"] in (done, hanging)], [hanging])
+    u.run("cancel", hanging)
+
+
 def unknown(u: User) -> None:
     has(u.run("poll", "no-such-task", code=1).err, "(?i)task.*not found|-32001")
 
@@ -141,16 +169,15 @@ def killed_sender(u: User) -> None:
     """The entry of a sender that was killed tells the truth, and is found if the agent can be asked."""
     blocked = u.start("send", "--blocking", "sleep 2")
     until(lambda: len(u.rows("pending")) == 1)
-    listed = name.startswith("cli-py-1")
-    if listed:
+    if lists:
         until(lambda: any(t["state"] == "working" for t in u.rows("list")))
     blocked.send_signal(signal.SIGKILL)
     blocked.wait()
     row = u.rows("pending")[0]
     if row["state"] != "sending":
         return  # the agent does not block, and had answered
-    told = u.run("poll", "--wait", row["ref"], code=0 if listed else 1)
-    if listed:
+    told = u.run("poll", "--wait", row["ref"], code=0 if lists else 1)
+    if lists:
         equal(told.out, "2\n")
     else:
         has(told.err, "never came")
@@ -161,7 +188,7 @@ def words(u: User) -> None:
     equal(told.out, "just words\n")
 
 
-CHECKS = [send_pending_poll, newest, wait, fail, stream, watch, cancel, reply, unknown, killed_sender]
+CHECKS = [send_pending_poll, newest, wait, fail, stream, watch, cancel, reply, get, list_tasks, unknown, killed_sender]
 if name.startswith("cli-py-1"):
     CHECKS.append(words)
 

@@ -1,6 +1,7 @@
 // Drives "skillyard mcp" with real MCP clients, against the running server as the remote
 // agent: the command line of the MCP inspector (a new process for each call, so every
-// call finds what an earlier one left), and the TypeScript SDK in both protocol eras.
+// call finds what an earlier one left), and the TypeScript SDK in both protocol eras. Work
+// takes a minute of real time (MCP_TASK_SECONDS); all who wait for some do that side by side.
 // SKILLYARD_BIN is the program; without it, it is built.
 
 import { execFile, execFileSync, spawn } from "node:child_process";
@@ -79,31 +80,70 @@ async function connect(transport, mode) {
   return { client, updated, call };
 }
 
+const seconds = Number(process.env.MCP_TASK_SECONDS ?? 60);
 const state = (name) => ["--state", join(work, `${name}.db`)];
 const tools = ["a2a_agents", "a2a_cancel", "a2a_pending", "a2a_poll", "a2a_reply", "a2a_send"];
 
+/** Sends work to an agent; throws unless the answer is there long before the work is done. */
+async function send(call, agent) {
+  const begin = Date.now();
+  const sent = await call("a2a_send", { agent, text: `@sleep ${seconds}` });
+  expect(Date.now() - begin < Math.max(3, seconds / 3) * 1000, `the send took ${Date.now() - begin} ms`);
+  equal(["submitted", "working"].includes(sent.task.state), true, `${sent.task.state} is a state of work under way`);
+  return { ...sent, id: sent.task.task_id, begin };
+}
+
+/** Polls until what was sent is done, which is not before its time. */
+async function collect(call, sent) {
+  const got = await poll(
+    () => call("a2a_poll", { task_id: sent.id, wait_seconds: Math.min(20, seconds) }),
+    (got) => got.task.state === "completed",
+    (seconds + 30) * 1000,
+  );
+  expect(got.text.includes("slept"), `the result is ${got.text}`);
+  expect(Date.now() - sent.begin >= seconds * 1000, "the result was there before the work was done");
+}
+
 /** Send, go on, be reminded, collect: with any way to call tools. */
 async function sendAndCollect(call) {
-  const begin = Date.now();
-  const first = await call("a2a_send", { agent: "alice", text: "@sleep 4" });
-  const second = await call("a2a_send", { agent: "bob", text: "@sleep 4" });
+  const first = await send(call, "alice");
+  const second = await send(call, "bob");
   equal(second.pending.map((p) => p.agent), ["bob", "alice"], "pending after two sends");
-  const list = await call("a2a_pending");
-  expect(list.text.includes(first.task.task_id) && list.text.includes(second.task.task_id), `the list is ${list.text}`);
-  const results = await Promise.all(
-    [first, second].map((sent) =>
-      poll(
-        () => call("a2a_poll", { task_id: sent.task.task_id, wait_seconds: 2 }),
-        (got) => got.task.state === "completed",
-      ),
-    ),
-  );
-  for (const got of results) expect(got.text.includes("slept"), `the result is ${got.text}`);
-  expect(Date.now() - begin >= 4000, "the results were there before the work was done");
+  // Also a tool that has nothing to do with tasks reminds of them.
+  for (const tool of ["a2a_pending", "a2a_agents"]) {
+    const { text } = await call(tool);
+    expect(text.includes(first.id) && text.includes(second.id), `${tool} says ${text}`);
+  }
+  await Promise.all([first, second].map((sent) => collect(call, sent)));
   equal((await call("a2a_pending")).pending, [], "pending at the end");
 }
 
 const checks = new Checks("mcp");
+const waiting = [];
+
+/** A check that waits for work: it runs beside the others. */
+const beside = (name, fn) => void waiting.push(checks.check(name, fn));
+
+beside("inspector: send, pending, poll, answer, each in a process of its own", () =>
+  sendAndCollect((name, args) => inspectTool(started("inspector"), name, args)),
+);
+
+beside("sdk and inspector poll at once, with one list", async () => {
+  const transport = new StdioClientTransport({ command: program, args: [...command.slice(1), ...state("shared")], env });
+  const { client, call } = await connect(transport, "auto");
+  try {
+    const inspected = (name, args) => inspectTool(started("shared"), name, args);
+    const [a, b] = await Promise.all([send(call, "alice"), send(inspected, "bob")]);
+    for (const either of [call, inspected]) {
+      equal((await either("a2a_pending")).pending.map((p) => p.task_id).sort(), [a.id, b.id].sort(), "what both have pending");
+    }
+    // Each waits for its own, and both for the other's.
+    await Promise.all([collect(call, a), collect(inspected, b), collect(call, b), collect(inspected, a)]);
+    equal((await call("a2a_pending")).pending, [], "pending at the end");
+  } finally {
+    await client.close();
+  }
+});
 
 await checks.check("inspector: tools", async () => {
   const list = await inspect(started("inspector"), "tools/list");
@@ -111,12 +151,8 @@ await checks.check("inspector: tools", async () => {
   for (const t of list.tools) expect(t.annotations && t.outputSchema, `${t.name} lacks annotations or an output schema`);
 });
 
-await checks.check("inspector: send, pending, poll, answer, each in a process of its own", () =>
-  sendAndCollect((name, args) => inspectTool(started("inspector"), name, args)),
-);
-
 await checks.check("inspector: a question and its answer", async () => {
-  const call = (name, args) => inspectTool(started("inspector"), name, args);
+  const call = (name, args) => inspectTool(started("questions"), name, args);
   const { task } = await call("a2a_send", { agent: "alice", text: "@ask" });
   await poll(() => call("a2a_poll"), (got) => got.task.state === "input-required" && got.text.includes("a2a_reply"));
   await call("a2a_reply", { task_id: task.task_id, text: "blue" });
@@ -124,7 +160,7 @@ await checks.check("inspector: a question and its answer", async () => {
 });
 
 await checks.check("inspector: resources", async () => {
-  const target = started("inspector");
+  const target = started("resources");
   equal((await inspect(target, "resources/list")).resources.map((r) => r.uri), ["a2a://pending"], "resources");
   const { resourceTemplates } = await inspect(target, "resources/templates/list");
   expect(resourceTemplates.some((t) => t.uriTemplate === "a2a://tasks/{agent}/{id}"), JSON.stringify(resourceTemplates));
@@ -134,7 +170,7 @@ await checks.check("inspector: resources", async () => {
 
 for (const mode of ["legacy", "auto"]) {
   const era = { legacy: "2025-11-25", auto: "2026-07-28" }[mode];
-  await checks.check(`sdk ${era} over stdio`, async () => {
+  beside(`sdk ${era} over stdio`, async () => {
     const transport = new StdioClientTransport({ command: program, args: [...command.slice(1), ...state(`stdio-${mode}`)], env });
     const { client, call } = await connect(transport, mode);
     try {
@@ -148,10 +184,15 @@ for (const mode of ["legacy", "auto"]) {
   });
 }
 
+// Whoever ends this program ends the servers that it started.
+process.once("SIGTERM", () => process.exit(1));
+
 /** Runs fn with the URL of an MCP server over HTTP. */
 async function overHTTP(name, fn) {
   const child = spawn(program, [...command.slice(1), ...state(name), "--http", "127.0.0.1:0"], { env, stdio: ["ignore", "ignore", "pipe"] });
   const ended = once(child, "exit");
+  const orphaned = () => child.kill();
+  process.once("exit", orphaned);
   try {
     let url;
     for await (const line of createInterface({ input: child.stderr })) {
@@ -163,11 +204,12 @@ async function overHTTP(name, fn) {
   } finally {
     child.kill();
     const [code] = await ended;
+    process.off("exit", orphaned);
     equal(code, 0, "exit code of the MCP server");
   }
 }
 
-await checks.check("inspector over HTTP", () =>
+beside("inspector over HTTP", () =>
   overHTTP("http-inspector", async (url) => {
     const options = ["--transport", "http", "--header", "Authorization: Bearer mcp-token"];
     await sendAndCollect((name, args) => inspectTool([url], name, args, ...options));
@@ -176,7 +218,7 @@ await checks.check("inspector over HTTP", () =>
 
 for (const mode of ["legacy", "auto"]) {
   const era = { legacy: "2025-11-25", auto: "2026-07-28" }[mode];
-  await checks.check(`sdk ${era} over HTTP, with a subscription`, () =>
+  beside(`sdk ${era} over HTTP, with a subscription`, () =>
     overHTTP(`http-${mode}`, async (url) => {
       const transport = new StreamableHTTPClientTransport(new URL(url), {
         requestInit: { headers: { Authorization: "Bearer mcp-token" } },
@@ -207,5 +249,6 @@ await checks.check("no token, no entry", () =>
   }),
 );
 
+await Promise.all(waiting);
 rmSync(work, { recursive: true, force: true });
 checks.finish();

@@ -11,6 +11,7 @@ import (
 	"github.com/skillyard/skillyard/client"
 	"github.com/skillyard/skillyard/client/clienttest"
 	"github.com/skillyard/skillyard/client/pending"
+	"github.com/skillyard/skillyard/client/recovery"
 )
 
 // open returns a session and an entry whose send was never answered.
@@ -80,7 +81,7 @@ func TestRecover_forgets_old_keys(t *testing.T) {
 		Key: "k", Message: []byte(`{}`),
 		Interface: marshalInterface(client.Interface{URL: a.URL, Dialect: client.DialectV1, Idempotent: true}),
 	})
-	e.CreatedAt = e.CreatedAt.Add(-keyLife)
+	e.CreatedAt = e.CreatedAt.Add(-recovery.KeyLife)
 	tk, err := s.taskOf(t.Context(), e)
 	if err != nil {
 		t.Fatal(err)
