@@ -115,3 +115,22 @@ func KindOf(err error) Kind {
 	}
 	return ""
 }
+
+// MayHaveArrived reports whether the agent may have taken a message whose send failed so:
+// the request may have left, and the answer is no refusal, be it the agent's or that of
+// whatever answers there. It is true for errors of other packages, of which nothing is
+// known.
+func MayHaveArrived(err error) bool {
+	var e *Error
+	if !errors.As(err, &e) {
+		return err != nil
+	}
+	if !e.Sent || e.Status >= 400 && e.Status < 500 {
+		return false
+	}
+	switch e.Kind {
+	case KindBroken, KindTimeout, KindCanceled, KindInvalid, KindTooLarge:
+		return true
+	}
+	return false
+}

@@ -187,7 +187,7 @@ func (s *Server) message(k known, m *a2a.Message) answer {
 func (s *Server) failedSend(ctx context.Context, agent *Agent, e pending.Entry, err error) error {
 	words := s.words(agent, err)
 	reply := e.State != ""
-	if refused(err) {
+	if !client.MayHaveArrived(err) {
 		if _, rerr := s.Registry.Rejected(ctx, e.Ref, string(words)); rerr != nil {
 			return errors.Join(rerr, err)
 		}

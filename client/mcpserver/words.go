@@ -63,19 +63,6 @@ func later(after time.Duration) string {
 	return "in " + ago(after.Round(time.Second))
 }
 
-// refused reports whether an agent certainly does not have what was sent to it.
-func refused(err error) bool {
-	var e *client.Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	switch e.Kind {
-	case client.KindBroken, client.KindTimeout, client.KindInvalid, client.KindTooLarge:
-		return !e.Sent
-	}
-	return true
-}
-
 // with adds a sentence.
 func (t trouble) with(sentence string) trouble {
 	return trouble(strings.TrimSpace(string(t) + " " + sentence))

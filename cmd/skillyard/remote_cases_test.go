@@ -215,7 +215,7 @@ func TestCase_B166_text_that_comes_twice(t *testing.T) {
 
 func TestCase_B167_poll_that_times_out(t *testing.T) {
 	_, u := probe(t)
-	id := u.send("@hang")
+	id := u.working("@hang")
 	u.do(6, "poll", "--wait", "--timeout", "300ms", id).want(t, 6, "", "not done in time", "poll --wait "+id)
 	if got := u.state("pending"); got != "working" {
 		t.Errorf("got %v", got)

@@ -30,7 +30,7 @@ func TestA01_send_returns_the_id_at_once(t *testing.T) {
 
 func TestA02_poll_of_a_running_task_says_so(t *testing.T) {
 	_, u := probe(t)
-	id := u.send("@hang")
+	id := u.working("@hang")
 	u.do(8, "poll", id).want(t, 8, "", "working", "poll "+id)
 }
 
@@ -118,7 +118,7 @@ func TestA09_pending_for_people(t *testing.T) {
 
 func TestA10_pending_shows_the_fields(t *testing.T) {
 	_, u := probe(t)
-	id := u.send("@hang")
+	id := u.working("@hang")
 	u.do(8, "poll", id)
 	u.do(8, "poll", id)
 	row := u.rows("pending")[0]

@@ -62,6 +62,13 @@ func (u *user) send(args ...string) string {
 }
 
 // rows are the entries that pending or history print.
+// working sends work and waits until the agent is at it, by the list, which is no poll.
+func (u *user) working(text string) string {
+	id := u.send(text)
+	until(u.t, "the task is at work", func() bool { return strings.Contains(u.do(0, "list", "--status", "working", "-o", "json").out, id) })
+	return id
+}
+
 func (u *user) rows(args ...string) []map[string]any {
 	u.t.Helper()
 	var rows []map[string]any

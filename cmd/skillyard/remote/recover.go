@@ -52,8 +52,12 @@ func (s *session) stillUnknown(ctx context.Context, t *task, err error) error {
 
 // notTaken ends the entry of a send that the agent knows nothing of.
 func (s *session) notTaken(ctx context.Context, t *task) error {
-	if _, err := s.registry.Rejected(context.WithoutCancel(ctx), t.entry.Ref, "the answer never came, and the agent has no such task"); err != nil {
+	e, err := s.registry.Rejected(context.WithoutCancel(ctx), t.entry.Ref, "the answer never came, and the agent has no such task")
+	switch {
+	case err != nil:
 		return err
+	case !e.NotSent(): // another process has found it meanwhile
+		return failure("another program has found the task of this send", "ask for it with: skillyard poll "+string(e.TaskID))
 	}
 	return failure("the agent has no task of this send", "nothing was done; send it again")
 }

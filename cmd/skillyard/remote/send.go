@@ -238,7 +238,7 @@ func (s *session) message(ctx context.Context, t *task, m *a2a.Message, conversa
 // the message.
 func (s *session) unsent(ctx context.Context, t *task, m *client.Message, err error) error {
 	late := context.WithoutCancel(ctx)
-	if !reached(err) {
+	if !client.MayHaveArrived(err) {
 		if _, fault := s.registry.Rejected(late, t.entry.Ref, err.Error()); fault != nil {
 			return errors.Join(err, fault)
 		}
@@ -248,21 +248,6 @@ func (s *session) unsent(ctx context.Context, t *task, m *client.Message, err er
 		return errors.Join(err, fault)
 	}
 	return explained(err, "it is not known whether the agent took the message. Find out with: skillyard poll "+t.entry.Ref)
-}
-
-// reached reports whether the agent may have taken a message whose send failed so: the
-// request may have left, and the answer is no refusal, be it the agent's or that of
-// whatever answers there.
-func reached(err error) bool {
-	var e *client.Error
-	if !errors.As(err, &e) || !e.Sent || e.Status >= 400 && e.Status < 500 {
-		return false
-	}
-	switch e.Kind {
-	case client.KindBroken, client.KindTimeout, client.KindCanceled, client.KindInvalid, client.KindTooLarge:
-		return true
-	}
-	return false
 }
 
 // later explains an error of a read or a wait: the task goes on, unless it is known to
