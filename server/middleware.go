@@ -130,6 +130,20 @@ func (a *App) authenticate(next http.Handler) http.Handler {
 	})
 }
 
+// recognize finds the caller of what strangers may read as well, which shows more to who
+// has a key. A key that is not accepted makes a stranger of its sender, since clients
+// fetch public cards with the token of whatever server they talked to before.
+func (a *App) recognize(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rec := access.From(r.Context())
+		rec.Caller = a2a.Caller{Anonymous: true}
+		if r.Header.Get("Authorization") != "" || r.Header.Get("X-API-Key") != "" {
+			_ = a.identify(rec, r.Header) // who is not known stays a stranger
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // speak has errors of the middleware answered by refuse.
 func speak(refuse func(http.ResponseWriter, *http.Request, *a2a.Error), next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
