@@ -102,7 +102,10 @@ func (a *App) routes() http.Handler {
 	card, schema := known(a.card), known(a.schemas)
 	read("/skills/{skill}/schema", mount(schema))
 	read("/skills/{skill}/schema/", mount(schema))
-	for _, base := range []string{"", "/api", "/api/a2a", "/api/a2a/tasks", "/skills/{skill}", restBase, "/skills/{skill}" + restBase} {
+	for _, base := range []string{
+		"", "/api", "/api/a2a", "/api/a2a/tasks", restBase, restBase + "/v1",
+		"/skills/{skill}", "/skills/{skill}" + restBase, "/skills/{skill}" + restBase + "/v1",
+	} {
 		for _, name := range []string{"agent-card.json", "agent.json"} {
 			read(base+"/.well-known/"+name, mount(card))
 		}
