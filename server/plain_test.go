@@ -265,6 +265,12 @@ func TestPlain_Refusals(t *testing.T) {
 	}
 }
 
+// TestPlain_GetSkill: who opens a skill is told where to read about it.
+func TestPlain_GetSkill(t *testing.T) {
+	a := probe(t).Do("GET", "/skills/probe", "", alice)
+	want(t, a, "Method not allowed; use POST. GET /skills says what each skill is for and how to call it.", "detail")
+}
+
 // TestPlain_Slash: a slash at the end of a path changes nothing.
 func TestPlain_Slash(t *testing.T) {
 	c := probe(t)

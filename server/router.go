@@ -62,7 +62,7 @@ func (a *App) routes() http.Handler {
 	}
 	skill := a.plain.Speak(a.authenticate(a.plain.Skill(a.rpc)))
 	for _, path := range []string{"/skills/{skill}", "/skills/{skill}/"} {
-		r.HandleFunc(path, notAllowed("POST"))
+		r.HandleFunc(path, notAllowed("POST", "GET /skills says what each skill is for and how to call it."))
 		r.Post(path, mount(skill))
 	}
 
