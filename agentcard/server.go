@@ -205,11 +205,16 @@ func skillOf(path string) a2a.SkillID {
 	return a2a.SkillID(id)
 }
 
-// JSON returns the public card as JSON: the focused one of a skill, or with "" the
-// full one. base has no slash at the end. The caller must not change the bytes. The
-// only error a caller can cause is the id of a skill that does not exist.
+// JSON returns a card as JSON, for who runs the server: with "" the public one, else the
+// focused one of a skill, which may be private. base has no slash at the end. The caller
+// must not change the bytes. The only error a caller can cause is the id of a skill that
+// does not exist.
 func (s *Server) JSON(base string, v Variant, id a2a.SkillID) ([]byte, error) {
-	c, err := s.card(base, v, id, audience{caller: stranger})
+	who := audience{caller: stranger}
+	if id != "" {
+		who.caller = a2a.Caller{}
+	}
+	c, err := s.card(base, v, id, who)
 	return c.body, err
 }
 
