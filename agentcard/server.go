@@ -32,7 +32,9 @@ type ServerOptions struct {
 	// Private says that a key is needed to get a card: it then shows what its caller
 	// may use, and shared caches do not keep it.
 	Private bool
-	// Caller returns who makes a request; required with Private.
+	// Caller returns who makes a request, an anonymous one if they have shown no key. It
+	// is required with Private; without that it opens the card of a private skill to
+	// those who may use it.
 	Caller func(*http.Request) a2a.Caller
 	// Modified is the time of the Last-Modified header, normally when the
 	// configuration was loaded; zero leaves the header out.
@@ -123,7 +125,8 @@ func Pick(version, path string, mode Variant) Variant {
 
 // ServeHTTP answers GET and HEAD of {mount}/.well-known/agent-card.json and
 // agent.json with the full card, and under /skills/{id} with the focused one,
-// conditional requests included. Other methods are the router's to refuse.
+// conditional requests included. That of a private skill is there for those only who
+// may use it, and no shared cache keeps it. Other methods are the router's to refuse.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	version := r.Header.Get("A2A-Version")
 	if version == "" {
@@ -133,15 +136,22 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.o.Private {
 		who.caller = s.o.Caller(r)
 	}
-	c, err := s.card(s.o.Base(r), Pick(version, r.URL.Path, s.o.Mode), skillOf(r.URL.Path), who)
+	base, variant, skill := s.o.Base(r), Pick(version, r.URL.Path, s.o.Mode), skillOf(r.URL.Path)
+	c, err := s.card(base, variant, skill, who)
+	h := w.Header()
+	if err != nil && skill != "" && !s.o.Private && s.o.Caller != nil {
+		KeepPrivate(h)
+		c, err = s.card(base, variant, skill, audience{caller: s.o.Caller(r)})
+	}
+	h.Add("Vary", s.vary)
 	if err != nil {
 		s.notFound(w, r)
 		return
 	}
-	h := w.Header()
 	h.Set("Content-Type", "application/json")
-	h.Set("Cache-Control", s.cache)
-	h.Add("Vary", s.vary)
+	if h.Get("Cache-Control") == "" {
+		h.Set("Cache-Control", s.cache)
+	}
 	h.Set("ETag", c.etag)
 	h.Set("X-Content-Type-Options", "nosniff")
 	http.ServeContent(w, r, "", s.o.Modified, bytes.NewReader(c.body))
@@ -195,11 +205,16 @@ func skillOf(path string) a2a.SkillID {
 	return a2a.SkillID(id)
 }
 
-// JSON returns the public card as JSON: the focused one of a skill, or with "" the
-// full one. base has no slash at the end. The caller must not change the bytes. The
-// only error a caller can cause is the id of a skill that does not exist.
+// JSON returns a card as JSON, for who runs the server: with "" the public one, else the
+// focused one of a skill, which may be private. base has no slash at the end. The caller
+// must not change the bytes. The only error a caller can cause is the id of a skill that
+// does not exist.
 func (s *Server) JSON(base string, v Variant, id a2a.SkillID) ([]byte, error) {
-	c, err := s.card(base, v, id, audience{caller: stranger})
+	who := audience{caller: stranger}
+	if id != "" {
+		who.caller = a2a.Caller{}
+	}
+	c, err := s.card(base, v, id, who)
 	return c.body, err
 }
 

@@ -284,8 +284,13 @@ func TestServer_audiences(t *testing.T) {
 			}
 		}
 	}
-	if _, err := s.JSON(public, V1, "hidden"); err == nil {
-		t.Error("the public card of a private skill is there")
+	if body, err := s.JSON(public, V1, "hidden"); err != nil || ids(body) != "hidden" {
+		t.Errorf("card of a private skill: got %q, %v", ids(body), err)
+	}
+	// That it is kept now opens it to nobody.
+	c := serve(t, s)
+	if resp, _ := c.do("GET", "/skills/hidden"+cardPath); resp.StatusCode != 404 {
+		t.Errorf("card of a private skill for a stranger: got %s, want 404", resp.Status)
 	}
 
 	o.Private = true
@@ -295,7 +300,7 @@ func TestServer_audiences(t *testing.T) {
 		}
 		return all
 	}
-	c := serve(t, newServer(t, o, Resolver{PublicURL: public}))
+	c = serve(t, newServer(t, o, Resolver{PublicURL: public}))
 	for key, want := range map[string]string{"all": "open other", "some": "other"} {
 		if _, body := c.do("GET", cardPath, "X-API-Key", key); ids([]byte(body)) != want {
 			t.Errorf("protected card of %s: got %q, want %q", key, ids([]byte(body)), want)

@@ -2,12 +2,11 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/skillyard/skillyard/a2a"
-	"github.com/skillyard/skillyard/taskstore"
 )
 
 // Send accepts a message: it starts a task, or continues the one that req.TaskID
@@ -45,161 +44,6 @@ func (e *Engine) Stream(ctx context.Context, caller a2a.Caller, mount a2a.SkillI
 		return t, nil, nil
 	}
 	return t, e.reader(caller.Scope, acc.task, acc.sub), nil
-}
-
-// How a new task is watched: not at all, for its outcome, or (a positive number)
-// for so many buffered events.
-const (
-	noWatch      = -1
-	watchOutcome = 0
-)
-
-// accepted is a message that is stored.
-type accepted struct {
-	// task is the task as stored.
-	task *a2a.Task
-	// sub watches it since before anything could happen to it. It is nil if nobody
-	// wanted to watch, or if there is nothing to wait for.
-	sub *subscription
-	// answer may be nil; see replySlot.
-	answer *replySlot
-}
-
-// accept stores a message and starts or queues its run.
-func (e *Engine) accept(ctx context.Context, caller a2a.Caller, mount a2a.SkillID, req *a2a.SendRequest, watch int) (accepted, error) {
-	if e.isDraining() {
-		return accepted{}, stopping()
-	}
-	active := e.opts.Extensions.Active(req.Extensions)
-	if err := e.opts.Extensions.Check(active); err != nil {
-		return accepted{}, err
-	}
-	req.Message.Active = active
-	switch {
-	case req.TaskID != "":
-		return e.proceed(ctx, caller, req, watch)
-	case req.Continues && req.NewTaskID != "":
-		t, err := e.store.Task(ctx, caller.Scope, req.NewTaskID)
-		if err == nil && t.Status.State.Interrupted() {
-			req.TaskID, req.ContextID = t.ID, ""
-			return e.proceed(ctx, caller, req, watch)
-		}
-	}
-	choice := e.skills.For(caller).Select(req, mount)
-	s, input, err := e.compose(caller, choice, req)
-	if err != nil {
-		return accepted{}, err
-	}
-	if req.Push != nil {
-		if s.Push, err = e.preparePush(*req.Push, "configuration.pushNotificationConfig.url"); err != nil {
-			return accepted{}, err
-		}
-		s.Push.TaskID = s.Task.ID
-	}
-	if s.Run.State == taskstore.RunEnded {
-		return e.submit(ctx, s, nil, watch)
-	}
-	l := e.lanes[choice.Entry.Info.ID]
-	granted := l.admit(caller.Scope, s.Task.ContextID)
-	switch granted {
-	case refused:
-		return accepted{}, queueFull(l)
-	case started:
-		s.Run = e.leased(taskstore.Run{})
-	case queued:
-		s.Run = taskstore.Run{State: taskstore.RunQueued, Attempt: 1}
-	}
-	r := &run{lane: l, message: req.Message, input: input, caller: caller, attempt: 1}
-	return e.submit(ctx, s, r, watch)
-}
-
-// submit stores a new task and starts or queues its run r (nil for a task that is
-// born ended). What the lane granted is given back if nothing came of it.
-func (e *Engine) submit(ctx context.Context, s taskstore.Submission, r *run, watch int) (acc accepted, err error) {
-	if watch >= 0 && r != nil {
-		sub := e.hub.subscribe(s.Task.ID, watch) // before the run can end
-		acc.sub = sub
-		defer func() {
-			if err != nil || acc.sub != sub {
-				sub.close()
-			}
-		}()
-	}
-	if s.Push != nil {
-		e.pushed.add(s.Task.ID) // before it is stored, so that no commit goes unseen
-	}
-	// The client may leave at any time; what it sent is stored all the same.
-	out, err := e.store.Submit(context.WithoutCancel(ctx), s)
-	if err != nil && s.Push != nil {
-		e.pushed.remove(s.Task.ID)
-	}
-	if r != nil && (err != nil || out.Existing) {
-		e.giveBack(r.lane, s.Scope, s.Task.ContextID, s.Run.State)
-	}
-	switch {
-	case errors.Is(err, taskstore.ErrForeign):
-		return acc, taskIDConflict()
-	case errors.Is(err, taskstore.ErrIdempotency):
-		return acc, idempotencyConflict()
-	case err != nil:
-		return acc, storeError(err, s.Task.ID)
-	case out.Existing && out.Task.Fingerprint != s.Fingerprint:
-		return acc, taskIDConflict()
-	case out.Existing:
-		return e.join(ctx, s.Scope, out.Task.ID, watch)
-	}
-	if e.opts.Push != nil && (s.Push != nil || out.Task.Revision > 0) {
-		// A task that runs again has the webhooks of its earlier runs.
-		e.pushed.add(s.Task.ID)
-		e.opts.Push.Notify(s.Task.ID)
-	}
-	acc.task = out.Task
-	if r != nil {
-		r.task = out.Task
-		if watch == watchOutcome {
-			acc.answer = new(replySlot)
-			r.answer = acc.answer
-		}
-		e.launch(r, s.Run.State, out.Lease)
-	}
-	return acc, nil
-}
-
-// join watches a task that was there already.
-func (e *Engine) join(ctx context.Context, scope a2a.Scope, id a2a.TaskID, watch int) (acc accepted, err error) {
-	if watch >= 0 {
-		acc.sub = e.hub.subscribe(id, watch)
-	}
-	// Read after the watch began, so that nothing falls between the two.
-	acc.task, err = e.store.Task(ctx, scope, id)
-	if acc.sub != nil && (err != nil || acc.task.Status.State.Settled()) {
-		acc.sub.close()
-		acc.sub = nil
-	}
-	if err != nil {
-		return acc, storeError(err, id)
-	}
-	return acc, nil
-}
-
-// launch starts or queues a run whose task is stored.
-func (e *Engine) launch(r *run, state taskstore.RunState, lease taskstore.Lease) {
-	if state == taskstore.RunQueued {
-		r.lane.enqueue(r.caller.Scope, r.task)
-		e.pump(r.lane)
-		return
-	}
-	e.start(r, lease)
-}
-
-// giveBack returns what the lane granted for a run that will not be.
-func (e *Engine) giveBack(l *lane, scope a2a.Scope, context a2a.ContextID, state taskstore.RunState) {
-	if state == taskstore.RunQueued {
-		l.cancelPlace(scope)
-		return
-	}
-	l.finish(scope, context, 0)
-	e.pump(l)
 }
 
 // wait blocks until an accepted task settles, the cap is reached, the server
@@ -277,12 +121,13 @@ func (e *Engine) placed(scope a2a.Scope, t *a2a.Task) *a2a.Task {
 	return &c
 }
 
-// leased is a run that this process holds from its first moment on.
-func (e *Engine) leased(r taskstore.Run) taskstore.Run {
-	r.State, r.Holder, r.Until = taskstore.RunRunning, e.holder, time.Now().Add(e.opts.Lease)
-	r.Fence++
-	r.Attempt = 1
-	return r
+// clip shortens a client's text for an error message.
+func clip(s string) string {
+	const most = 80
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
 }
 
 func queueFull(l *lane) error {

@@ -96,6 +96,41 @@ func TestCallers_TaskOfALostSkill(t *testing.T) {
 	wantState(t, c.get(id, bob), "TASK_STATE_INPUT_REQUIRED")
 }
 
+// TestCallers_PrivateSkill: the card and the schema of a private skill, which lists and
+// errors link to, are there for those who may use it, and unknown to all others.
+func TestCallers_PrivateSkill(t *testing.T) {
+	c := probe(t, shared(t))
+	for _, path := range []string{"/skills/ID/.well-known/agent-card.json", "/skills/ID/rest/.well-known/agent.json", "/skills/ID/schema"} {
+		private, public := strings.Replace(path, "ID", "weekly_report", 1), strings.Replace(path, "ID", "list_boards", 1)
+		for _, headers := range [][]string{{}, {bob}, {"X-API-Key: wrong"}, {"Authorization: Basic eDp5"}} {
+			a := c.Do("GET", private, "", headers...)
+			none := c.Do("GET", strings.Replace(path, "ID", "no_such", 1), "", headers...)
+			if a.Status != http.StatusNotFound || none.Status != http.StatusNotFound || string(a.Body) != string(none.Body) {
+				t.Errorf("%s for %v: got HTTP %d %s, want that of an unknown skill", path, headers, a.Status, a.Body)
+			}
+			if cc, vary := a.Header.Get("Cache-Control"), strings.Join(a.Header.Values("Vary"), ", "); cc != "private" || !strings.Contains(vary, "X-API-Key") {
+				t.Errorf("%s for %v: got Cache-Control %q, Vary %q", path, headers, cc, vary)
+			}
+			if a := c.Do("GET", public, "", headers...); a.Status != 200 || !strings.HasPrefix(a.Header.Get("Cache-Control"), "public") {
+				t.Errorf("%s for %v: got HTTP %d, Cache-Control %q, want it as public as ever", public, headers, a.Status, a.Header.Get("Cache-Control"))
+			}
+		}
+		for _, key := range []string{alice, "Authorization: Bearer alice-token"} {
+			a := c.Do("GET", private, "", key)
+			if cc, vary := a.Header.Get("Cache-Control"), strings.Join(a.Header.Values("Vary"), ", "); a.Status != 200 || !strings.HasPrefix(cc, "private") || !strings.Contains(vary, "X-API-Key") {
+				t.Errorf("%s for %s: got HTTP %d, Cache-Control %q, Vary %q", path, key, a.Status, cc, vary)
+			}
+		}
+	}
+	list := c.Do("GET", "/skills", "", alice)
+	for _, name := range []string{"schema", "card"} {
+		link, _ := list.Get("skills", 1, "links", name).(string)
+		if a := c.Do("GET", strings.TrimPrefix(link, c.URL), "", alice); a.Status != 200 {
+			t.Errorf("GET /skills links to %q, which answers HTTP %d", link, a.Status)
+		}
+	}
+}
+
 // TestCallers_Cards: the public card is the same for everybody, the extended one is not.
 func TestCallers_Cards(t *testing.T) {
 	c := probe(t, shared(t))
@@ -103,11 +138,6 @@ func TestCallers_Cards(t *testing.T) {
 	for _, headers := range [][]string{{}, {alice}, {bob}, {v10}} {
 		if got := skillIDs(c.Do("GET", cardPath, "", headers...)); got != public {
 			t.Errorf("public card for %v: got %s", headers, got)
-		}
-		a := c.Do("GET", "/skills/weekly_report/.well-known/agent-card.json", "", headers...)
-		none := c.Do("GET", "/skills/no_such/.well-known/agent-card.json", "", headers...)
-		if a.Status != http.StatusNotFound || string(a.Body) != string(none.Body) {
-			t.Errorf("card of a private skill for %v: got HTTP %d %s, want that of an unknown one", headers, a.Status, a.Body)
 		}
 	}
 	for key, ids := range map[string]string{alice: "probe weekly_report list_board list_boards list_workspaces", bob: "probe list_board"} {

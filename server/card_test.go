@@ -12,7 +12,7 @@ import (
 func TestCard_Mounts(t *testing.T) {
 	c := probe(t)
 	whole := c.Do("GET", cardPath, "")
-	for _, base := range []string{"", "/api", "/api/a2a", "/api/a2a/tasks"} {
+	for _, base := range []string{"", "/api", "/api/a2a", "/api/a2a/tasks", "/rest", "/rest/v1"} {
 		for _, name := range []string{"agent-card.json", "agent.json"} {
 			path := base + "/.well-known/" + name
 			get, head := c.Do("GET", path, ""), c.Do("HEAD", path, "")
@@ -27,8 +27,10 @@ func TestCard_Mounts(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"agent-card.json", "agent.json"} {
-		a := c.Do("GET", "/skills/list_board/.well-known/"+name, "")
+	for _, name := range []string{
+		".well-known/agent-card.json", ".well-known/agent.json", "rest/.well-known/agent-card.json", "rest/v1/.well-known/agent-card.json",
+	} {
+		a := c.Do("GET", "/skills/list_board/"+name, "")
 		want(t, a, "list_board", "skills", 0, "id")
 		want(t, a, nil, "skills", 1)
 		for _, u := range urls(a) {

@@ -2,7 +2,9 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"os"
 	"runtime/debug"
 	"time"
 
@@ -20,7 +22,7 @@ func (a *App) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		rec := &access.Record{RequestID: requestID(r.Header.Get("X-Request-Id")), ClientIP: clientIP(r.RemoteAddr, r.Header.Values("X-Forwarded-For"), a.trusted)}
-		sw := &statusWriter{ResponseWriter: w}
+		sw := &statusWriter{ResponseWriter: w, timeout: a.cfg.Stream.WriteTimeout}
 		if a.cfg.Server.RequestID {
 			sw.Header().Set("X-Request-Id", rec.RequestID)
 		}
@@ -33,6 +35,10 @@ func (a *App) observe(next http.Handler) http.Handler {
 				if sw.status == 0 {
 					refuse(sw, r, &a2a.Error{Code: a2a.CodeInternal, Message: "internal error"})
 				}
+			}
+			sw.limit() // for what net/http still has to send
+			if sw.slow && rec.Err == nil {
+				rec.Err = errSlow
 			}
 			a.logRequest(r, rec, sw, time.Since(began))
 			if p == http.ErrAbortHandler { //nolint:errorlint // a sentinel panic value
@@ -130,6 +136,20 @@ func (a *App) authenticate(next http.Handler) http.Handler {
 	})
 }
 
+// recognize finds the caller of what strangers may read as well, which shows more to who
+// has a key. A key that is not accepted makes a stranger of its sender, since clients
+// fetch public cards with the token of whatever server they talked to before.
+func (a *App) recognize(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rec := access.From(r.Context())
+		rec.Caller = a2a.Caller{Anonymous: true}
+		if r.Header.Get("Authorization") != "" || r.Header.Get("X-API-Key") != "" {
+			_ = a.identify(rec, r.Header) // who is not known stays a stranger
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // speak has errors of the middleware answered by refuse.
 func speak(refuse func(http.ResponseWriter, *http.Request, *a2a.Error), next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -146,12 +166,31 @@ func mount(next http.Handler) http.HandlerFunc {
 	}
 }
 
-// statusWriter remembers what was answered. It hides nothing that
-// http.ResponseController looks for.
+// statusWriter remembers what was answered, and gives a client that does not read only
+// so much time. It hides nothing that http.ResponseController looks for.
 type statusWriter struct {
 	http.ResponseWriter
-	status int
-	bytes  int64
+	// timeout is how long the client may take for each piece of an answer. The whole may
+	// take as long as it likes: it depends on the client's line.
+	timeout time.Duration
+	status  int
+	bytes   int64
+	slow    bool // it took too long
+}
+
+// Sizes of writes: up to the first one is buffered by net/http and cannot last, unless
+// something larger did; what is larger is written in pieces of the second.
+const (
+	buffered = 2 << 10
+	piece    = 64 << 10
+)
+
+var errSlow = errors.New("client does not take its answer")
+
+// limit gives the client its time from now on. net/http lifts it when the request is over.
+func (w *statusWriter) limit() {
+	// Where it is not supported there is no connection.
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.timeout))
 }
 
 func (w *statusWriter) WriteHeader(status int) {
@@ -165,9 +204,22 @@ func (w *statusWriter) Write(b []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
-	n, err := w.ResponseWriter.Write(b)
-	w.bytes += int64(n)
-	return n, err
+	if len(b) <= buffered {
+		n, err := w.ResponseWriter.Write(b)
+		w.bytes += int64(n)
+		return n, err
+	}
+	written := 0
+	for written < len(b) {
+		w.limit()
+		n, err := w.ResponseWriter.Write(b[written:min(written+piece, len(b))])
+		written, w.bytes = written+n, w.bytes+int64(n)
+		if err != nil {
+			w.slow = errors.Is(err, os.ErrDeadlineExceeded)
+			return written, err
+		}
+	}
+	return written, nil
 }
 
 // Unwrap serves http.ResponseController.

@@ -265,6 +265,29 @@ func TestPlain_Refusals(t *testing.T) {
 	}
 }
 
+// TestPlain_GetSkill: who opens a skill is told where to read about it.
+func TestPlain_GetSkill(t *testing.T) {
+	a := probe(t).Do("GET", "/skills/probe", "", alice)
+	want(t, a, "Method not allowed; use POST. GET /skills says what each skill is for and how to call it.", "detail")
+}
+
+// TestPlain_Slash: a slash at the end of a path changes nothing.
+func TestPlain_Slash(t *testing.T) {
+	c := probe(t)
+	task := "/tasks/" + plainID(t, c.run("@ask", ""))
+	for _, path := range []string{"/skills", "/tasks", task, task + "/stream", "/skills/list_board/schema"} {
+		one, two := c.Do("GET", path, "", alice), c.Do("GET", path+"/", "", alice)
+		if one.Status != 200 || two.Status != 200 || string(one.Body) != string(two.Body) {
+			t.Errorf("GET %s/: got HTTP %d %s, want as without the slash: %d %s", path, two.Status, clip(two.Body), one.Status, clip(one.Body))
+		}
+		one, two = c.Do("PUT", path, "", alice), c.Do("PUT", path+"/", "", alice)
+		if two.Status != 405 || one.Header.Get("Allow") != two.Header.Get("Allow") {
+			t.Errorf("PUT %s/: got HTTP %d, Allow %q", path, two.Status, two.Header.Get("Allow"))
+		}
+	}
+	want(t, c.Do("POST", task+"/", "green", alice, asText), "completed", "status")
+}
+
 // TestPlain_RPC: the skill's endpoint answers JSON-RPC as it always did.
 func TestPlain_RPC(t *testing.T) {
 	c := probe(t, func(cfg *configs.Config) { cfg.Server.MaxBodyBytes = 2048 })

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/skillyard/skillyard/a2a"
@@ -52,10 +53,12 @@ func notFound(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, r, http.StatusNotFound, []byte(`{"detail":"Not found. The agent card at /.well-known/agent-card.json says what is here."}`+"\n"))
 }
 
-func notAllowed(allow string) http.HandlerFunc {
+// The methods that are allowed are joined by commas; hints are sentences.
+func notAllowed(allow string, hints ...string) http.HandlerFunc {
+	detail := strings.Join(append([]string{"Method not allowed; use " + allow + "."}, hints...), " ")
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", allow)
-		writeJSON(w, r, http.StatusMethodNotAllowed, []byte(`{"detail":"Method not allowed; use `+allow+`."}`+"\n"))
+		writeJSON(w, r, http.StatusMethodNotAllowed, []byte(`{"detail":"`+detail+`"}`+"\n"))
 	}
 }
 

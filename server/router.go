@@ -62,7 +62,7 @@ func (a *App) routes() http.Handler {
 	}
 	skill := a.plain.Speak(a.authenticate(a.plain.Skill(a.rpc)))
 	for _, path := range []string{"/skills/{skill}", "/skills/{skill}/"} {
-		r.HandleFunc(path, notAllowed("POST"))
+		r.HandleFunc(path, notAllowed("POST", "GET /skills says what each skill is for and how to call it."))
 		r.Post(path, mount(skill))
 	}
 
@@ -83,20 +83,29 @@ func (a *App) routes() http.Handler {
 		people(http.MethodGet, path, list)
 		people(http.MethodHead, path, list)
 	}
-	r.HandleFunc("/tasks/{task}", notAllowed("GET, HEAD, POST, DELETE"))
-	people(http.MethodGet, "/tasks/{task}", a.plain.Task)
-	people(http.MethodHead, "/tasks/{task}", a.plain.Task)
-	people(http.MethodPost, "/tasks/{task}", a.plain.Answer)
-	people(http.MethodDelete, "/tasks/{task}", a.plain.Cancel)
-	r.HandleFunc("/tasks/{task}/stream", notAllowed("GET"))
-	people(http.MethodGet, "/tasks/{task}/stream", a.plain.Stream)
-
-	card, schema := http.Handler(a.card), http.Handler(a.schemas)
-	if a.cfg.Auth.ProtectCard {
-		card, schema = a.authenticate(card), a.authenticate(schema)
+	for _, slash := range []string{"", "/"} {
+		task := "/tasks/{task}" + slash
+		r.HandleFunc(task, notAllowed("GET, HEAD, POST, DELETE"))
+		people(http.MethodGet, task, a.plain.Task)
+		people(http.MethodHead, task, a.plain.Task)
+		people(http.MethodPost, task, a.plain.Answer)
+		people(http.MethodDelete, task, a.plain.Cancel)
+		stream := "/tasks/{task}/stream" + slash
+		r.HandleFunc(stream, notAllowed("GET"))
+		people(http.MethodGet, stream, a.plain.Stream)
 	}
+
+	known := a.recognize
+	if a.cfg.Auth.ProtectCard {
+		known = a.authenticate
+	}
+	card, schema := known(a.card), known(a.schemas)
 	read("/skills/{skill}/schema", mount(schema))
-	for _, base := range []string{"", "/api", "/api/a2a", "/api/a2a/tasks", "/skills/{skill}", restBase, "/skills/{skill}" + restBase} {
+	read("/skills/{skill}/schema/", mount(schema))
+	for _, base := range []string{
+		"", "/api", "/api/a2a", "/api/a2a/tasks", restBase, restBase + "/v1",
+		"/skills/{skill}", "/skills/{skill}" + restBase, "/skills/{skill}" + restBase + "/v1",
+	} {
 		for _, name := range []string{"agent-card.json", "agent.json"} {
 			read(base+"/.well-known/"+name, mount(card))
 		}

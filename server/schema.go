@@ -12,6 +12,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/skillyard/skillyard/a2a"
+	"github.com/skillyard/skillyard/agentcard"
 	"github.com/skillyard/skillyard/configs"
 	"github.com/skillyard/skillyard/server/access"
 	"github.com/skillyard/skillyard/skills"
@@ -20,10 +21,10 @@ import (
 // schemas serves what data each skill takes and gives. It is immutable.
 type schemas struct {
 	bySkill map[a2a.SkillID]document
-	// offer returns what the caller of a request may use.
-	offer func(*http.Request) skills.Offer
-	cache string // Cache-Control
-	vary  string
+	set     *skills.Set
+	// protected says that strangers get none.
+	protected bool
+	maxAge    string // of Cache-Control
 }
 
 // document is an answer that is made once.
@@ -40,14 +41,9 @@ func newDocument(body []byte) document {
 // newSchemas makes the answers. They are as public as the cards are, which hold the
 // same.
 func newSchemas(set *skills.Set, cfg *configs.Config) (*schemas, error) {
-	s := &schemas{bySkill: make(map[a2a.SkillID]document)}
-	s.offer = func(*http.Request) skills.Offer { return set.For(a2a.Caller{Anonymous: true}) }
-	if cfg.Auth.ProtectCard {
-		s.offer = func(r *http.Request) skills.Offer { return set.For(callerOf(r)) }
-	}
-	maxAge := "max-age=" + strconv.FormatInt(int64(cfg.Card.MaxAge/time.Second), 10)
-	if s.cache = "public, " + maxAge; cfg.Auth.ProtectCard {
-		s.cache, s.vary = "private, "+maxAge, "Authorization, X-API-Key"
+	s := &schemas{
+		bySkill: make(map[a2a.SkillID]document), set: set, protected: cfg.Auth.ProtectCard,
+		maxAge: "max-age=" + strconv.FormatInt(int64(cfg.Card.MaxAge/time.Second), 10),
 	}
 	for _, e := range set.All() {
 		body, err := jsonv2.Marshal(struct {
@@ -66,16 +62,22 @@ func newSchemas(set *skills.Set, cfg *configs.Config) (*schemas, error) {
 // ServeHTTP answers GET and HEAD of /skills/{skill}/schema; a member is not there if
 // the skill has no such schema.
 func (s *schemas) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	e := s.offer(r).Get(access.From(r.Context()).Mount)
+	id := access.From(r.Context()).Mount
+	cache := "public, "
+	var e *skills.Entry
+	if !s.protected {
+		e = s.set.For(a2a.Caller{Anonymous: true}).Get(id)
+	}
 	if e == nil {
-		notFound(w, r)
-		return
+		// Private skills are there for who may use them.
+		agentcard.KeepPrivate(w.Header())
+		cache = "private, "
+		if e = s.set.For(callerOf(r)).Get(id); e == nil {
+			notFound(w, r)
+			return
+		}
 	}
-	d := s.bySkill[e.Info.ID]
-	if s.vary != "" {
-		w.Header().Add("Vary", s.vary)
-	}
-	serve(w, r, d, "application/json", s.cache)
+	serve(w, r, s.bySkill[e.Info.ID], "application/json", cache+s.maxAge)
 }
 
 // serve answers with a document, conditional requests included.

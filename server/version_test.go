@@ -71,12 +71,16 @@ func TestVersion_Strict(t *testing.T) {
 		for method, body := range map[string]string{
 			"SendMessage": message("@echo x", "", ""), "SendStreamingMessage": message("@echo x", "", ""), "GetTask": `{}`, "ListTasks": `{}`,
 		} {
-			wantCode(t, c.RPC(call(method, body), alice, header), -32009)
+			a := c.RPC(call(method, body), alice, header)
+			wantCode(t, a, -32009)
+			want(t, a, "The request has to name its version in A2A-Version; supported versions: 0.3, 1.0", "error", "message")
 		}
+		a := c.Do("GET", "/rest/tasks", "", alice, header)
+		want(t, a, "The request has to name its version in A2A-Version; supported versions: 1.0", "error", "message")
 		// What is older than the header needs none.
 		want(t, c.RPC(call("message/send", message03(text03("@echo x"), "", "")), alice, header), "task", "result", "kind")
 		wantCode(t, c.RPC(call("tasks/get", `{"id":"none"}`), alice, header), -32001)
-		a := c.RPC(call("tasks/submit", `{"message":{"role":"user","parts":[{"type":"text","text":"@echo x"}]}}`), alice, header)
+		a = c.RPC(call("tasks/submit", `{"message":{"role":"user","parts":[{"type":"text","text":"@echo x"}]}}`), alice, header)
 		want(t, a, nil, "error")
 	}
 	wantState(t, c.send("@echo x", "", ""), "TASK_STATE_COMPLETED")

@@ -70,9 +70,13 @@ func versionNotSupported(version, supported string) *a2a.Error {
 	if len(version) > 32 {
 		version = version[:32]
 	}
+	says := "A2A version " + strconv.QuoteToASCII(version) + " is not supported"
+	if version == "" { // as compat.strict_version has it
+		says = "The request has to name its version in A2A-Version"
+	}
 	return &a2a.Error{
 		Code:    a2a.CodeVersionNotSupported,
-		Message: "A2A version " + strconv.QuoteToASCII(version) + " is not supported; supported versions: " + supported,
+		Message: says + "; supported versions: " + supported,
 		Details: map[string]string{"supportedVersions": supported},
 	}
 }

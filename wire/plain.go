@@ -185,10 +185,15 @@ func (p Plain) curl(options, target string) string {
 	return c + " '" + target + "'"
 }
 
-// Run is the command that sends a text to a skill.
+// Run is the command that sends a text to a skill. To curl -d a text that begins with an
+// at sign is the name of a file.
 func (p Plain) Run(skill a2a.SkillID, text string) string {
+	option := "-d"
+	if strings.HasPrefix(text, "@") {
+		option = "--data-raw"
+	}
 	quoted := strings.ReplaceAll(text, "'", `'\''`)
-	return p.curl("-d '"+quoted+"'", p.Base+"/skills/"+url.PathEscape(string(skill)))
+	return p.curl(option+" '"+quoted+"'", p.Base+"/skills/"+url.PathEscape(string(skill)))
 }
 
 // appendPlainTask appends the members of a task to an open object.

@@ -112,6 +112,10 @@ func TestPlain_Run(t *testing.T) {
 	if got, want := (Plain{Base: "http://h", Key: true}).Run("s", "it's"), `curl -d 'it'\''s' -H "X-API-Key: $API_KEY" 'http://h/skills/s'`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
+	// To curl -d this is a file's name.
+	if got, want := (Plain{Base: "http://h"}).Run("s", "@ask"), `curl --data-raw '@ask' 'http://h/skills/s'`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
 }
 
 func FuzzPlainObject(f *testing.F) {

@@ -3,7 +3,9 @@ package wire
 import (
 	"bytes"
 	"io"
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -60,7 +62,10 @@ func RestParams(body []byte, query url.Values, path []PathParam, lim Limits) ([]
 		return nil, e
 	}
 	b := []byte{'{'}
-	for name, values := range query {
+	// In an order of its own, a query that says a thing in both spellings, or has two
+	// faults, would be answered differently each time.
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		values := query[name]
 		if last := values[len(values)-1]; last != "" {
 			b = appendQueryMember(b, name, last)
 		}

@@ -23,6 +23,7 @@ func TestRestParams(t *testing.T) {
 		{"{ \"x\" : [1] }\n", nil, path[:1], `{"x" : [1],"taskId":"t"}`},
 		{`{"taskId":"t","task_id":null,"id":""}`, nil, path, `{"taskId":"t","task_id":null,"id":"","taskId":"t","id":"a\"b"}`},
 		{"", url.Values{"pageSize": {"1", "5"}, "pageToken": {""}}, nil, `{"pageSize":"5"}`},
+		{"", url.Values{"page_size": {"2"}, "status": {"x"}, "pageSize": {"1"}, "contextId": {"c"}, "tenant": {"a"}}, nil, `{"contextId":"c","pageSize":"1","page_size":"2","status":"x","tenant":"a"}`},
 		{"", url.Values{"includeArtifacts": {"true"}}, nil, `{"includeArtifacts":true}`},
 		{"", url.Values{"include_artifacts": {"yes"}}, nil, `{"include_artifacts":"yes"}`},
 		{"", url.Values{"contextId": {"true"}}, nil, `{"contextId":"true"}`},

@@ -37,8 +37,8 @@ signed card (v1 unless --variant says v0.3) or fails if it would not be.
 
 --verify checks the signatures of a card in a file, at a URL, or from standard
 input (-), and prints which keys signed it. The public keys are those of --jwks;
-else, for a URL, the /.well-known/jwks.json of its server, and for a file those
-of the configuration. The exit code is 0 if there is a good signature, else 1.`,
+else, for a URL, the nearest /.well-known/jwks.json above it on the same host, and
+for a file those of the configuration. The exit code is 0 if there is a good signature, else 1.`,
 		Example: "  skillyard card\n  skillyard card --variant v1 --base-url https://agents.example.com\n" +
 			"  skillyard card --skill list_board\n  skillyard card --sign > card.json\n" +
 			"  skillyard card --verify https://agents.example.com/.well-known/agent-card.json",
@@ -141,7 +141,7 @@ func (p *program) verifyKeys(ctx context.Context, f cardFlags) ([]byte, error) {
 		return set, nil
 	}
 	if u := webURL(f.verify); u != nil {
-		set, err := p.fetch(ctx, u.Scheme+"://"+u.Host+agentcard.KeysPath)
+		set, err := p.serverKeys(ctx, u)
 		if err != nil {
 			return nil, fmt.Errorf("read keys (--jwks names others): %w", err)
 		}
@@ -160,6 +160,29 @@ func (p *program) verifyKeys(ctx context.Context, f cardFlags) ([]byte, error) {
 	}
 	return signer.JWKS()
 }
+
+// serverKeys returns the JWK Set of the server that a card comes from. The server may be
+// under a path, and its cards are at several places below that, so what counts is the
+// nearest set above the card.
+func (p *program) serverKeys(ctx context.Context, card *url.URL) ([]byte, error) {
+	dir, _, _ := strings.Cut(card.EscapedPath(), "/.well-known/")
+	for {
+		set, err := p.fetch(ctx, card.Scheme+"://"+card.Host+strings.TrimRight(dir, "/")+agentcard.KeysPath)
+		var answer *statusError
+		if dir == "" || !errors.As(err, &answer) || answer.code != http.StatusNotFound {
+			return set, err
+		}
+		dir = dir[:max(0, strings.LastIndexByte(dir, '/'))]
+	}
+}
+
+// statusError is an answer that is not the file that was asked for.
+type statusError struct {
+	source, status string
+	code           int
+}
+
+func (e *statusError) Error() string { return e.source + " answers " + e.status }
 
 // Bounds of what fetch reads.
 const (
@@ -194,7 +217,7 @@ func (p *program) fetch(ctx context.Context, source string) ([]byte, error) {
 		}
 		defer resp.Body.Close() //nolint:errcheck // only read
 		if resp.StatusCode != http.StatusOK {
-			return nil, fmt.Errorf("%s answers %s", source, resp.Status)
+			return nil, &statusError{source, resp.Status, resp.StatusCode}
 		}
 		r = resp.Body
 	}

@@ -58,6 +58,13 @@ func TestCard_verifyURL(t *testing.T) {
 	})
 	mux.HandleFunc("GET /large.json", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, maxFetch+1)) })
 	mux.HandleFunc("GET "+agentcard.KeysPath, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(set) })
+	// Another server under a path of the same host, with keys of its own.
+	mux.HandleFunc("GET /my/skills/x/.well-known/agent-card.json", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(card)) })
+	mux.HandleFunc("GET /my"+agentcard.KeysPath, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write(bytes.Replace(set, []byte(`"k"`), []byte(`"other"`), 1))
+	})
+	mux.HandleFunc("GET /broken/a/.well-known/agent-card.json", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(card)) })
+	mux.HandleFunc("GET /broken"+agentcard.KeysPath, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
 	srv := httptest.NewServer(mux)
 	defer srv.Close()
 	keyless := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte(card)) }))
@@ -69,6 +76,8 @@ func TestCard_verifyURL(t *testing.T) {
 		code int
 	}{
 		{[]string{srv.URL + "/skills/x/.well-known/agent-card.json"}, "signed by k\n", exitOK},
+		{[]string{srv.URL + "/my/skills/x/.well-known/agent-card.json"}, `no key "k" is known`, exitError},
+		{[]string{srv.URL + "/broken/a/.well-known/agent-card.json"}, "/broken/.well-known/jwks.json answers 502", exitError},
 		{[]string{keyless.URL, "--jwks", srv.URL + agentcard.KeysPath}, "signed by k\n", exitOK},
 		{[]string{keyless.URL}, "read keys", exitError},
 		{[]string{srv.URL + "/changed.json"}, "does not match the card", exitError},
