@@ -238,7 +238,25 @@ func (s *session) message(ctx context.Context, t *task, m *a2a.Message, conversa
 // the message.
 func (s *session) unsent(ctx context.Context, t *task, m *client.Message, err error) error {
 	late := context.WithoutCancel(ctx)
+	unknown := client.KindOf(err) == client.KindTaskNotFound
+	if unknown && t.entry.State != "" {
+		// It may be another task that the message names, so this one is read.
+		if _, lost := s.get(ctx, t, nil); t.entry.Lost {
+			return s.later(ctx, t, lost)
+		}
+	}
 	if !client.MayHaveArrived(err) {
+		if m.TaskID != "" && t.entry.State == "" {
+			// A reply to a task that was sent from elsewhere: an end of the entry would
+			// stand for one of that task.
+			if fault := s.registry.Forget(late, t.entry.Ref); fault != nil {
+				return errors.Join(err, fault)
+			}
+			if unknown {
+				return explained(err, s.instead(ctx))
+			}
+			return explained(err, "")
+		}
 		if _, fault := s.registry.Rejected(late, t.entry.Ref, err.Error()); fault != nil {
 			return errors.Join(err, fault)
 		}
