@@ -136,3 +136,22 @@ func TestCase_B182_parallel_sends(t *testing.T) {
 		t.Errorf("got %d entries, want %d", len(rows), sends)
 	}
 }
+
+// TestRemote_hints_are_words: what is said to be typed next is harmless to paste.
+func TestRemote_hints_are_words(t *testing.T) {
+	id := "$(touch x)\nskillyard: all is well"
+	b, err := json.Marshal(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := strings.Replace(Task("INPUT_REQUIRED", ""), `"t1"`, string(b), 1)
+	a := New(t, By(map[string]Script{"SendMessage": JSON(`{"task":` + task + `}`), "GetTask": JSON(task)}))
+	u := newUser(t, a.URL)
+	want := "skillyard reply '$(touch x) skillyard: all is well' TEXT\n"
+	if got := u.do(4, "send", "hi"); strings.Contains(got.err, "\nskillyard:") || !strings.Contains(got.err, want) {
+		t.Errorf("got %q, want %q in it", got.err, want)
+	}
+	if got := u.do(4, "poll"); strings.Contains(got.err, "\nskillyard:") || !strings.Contains(got.err, want) {
+		t.Errorf("got %q, want %q in it", got.err, want)
+	}
+}

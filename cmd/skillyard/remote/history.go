@@ -77,7 +77,7 @@ func (s *session) again(ctx context.Context, id string, how showing) error {
 	case err != nil:
 		return err
 	case !e.Ended():
-		return failure("task "+quoted(nameOf(e))+" is pending: "+stateOf(e), "ask for it with: skillyard poll "+nameOf(e))
+		return failure("task "+quoted(nameOf(e))+" is pending: "+stateOf(e), "ask for it with: skillyard poll "+word(nameOf(e)))
 	}
 	return s.kept(e, how)
 }

@@ -36,9 +36,9 @@ for send. Without any the question is shown, and a line is read from the termina
 
 func (s *session) reply(ctx context.Context, t *task, args []string, f *sendFlags) error {
 	if t.entry.Ended() {
-		hint := "a new task in the same conversation: skillyard send --agent " + t.client.URL()
+		hint := "a new task in the same conversation: skillyard send --agent " + word(t.client.URL())
 		if t.entry.ContextID != "" {
-			hint += " --context " + string(t.entry.ContextID)
+			hint += " --context " + word(line(string(t.entry.ContextID), 200))
 		}
 		return failure("task "+quoted(t.name())+" has ended: "+stateOf(t.entry), hint)
 	}

@@ -212,13 +212,13 @@ func (s *session) sent(t *task, got *a2a.Task) error {
 	}
 	switch state := got.Status.State; {
 	case state == a2a.StateCompleted:
-		s.say("task %s is completed. See its answer with: skillyard history %s\n", t.id, t.id)
+		s.say("task %s is completed. See its answer with: skillyard history %s\n", t.name(), word(t.name()))
 		return nil
 	case state.Settled():
 		s.sayState(t, got)
 		return ended(state)
 	}
-	s.say("sent to %s. Collect the answer with: skillyard poll %s (or watch %s)\n", t.client.URL(), t.id, t.id)
+	s.say("sent to %s. Collect the answer with: skillyard poll %s (or watch %[2]s)\n", t.client.URL(), word(t.name()))
 	return nil
 }
 
@@ -277,11 +277,11 @@ func (s *session) later(ctx context.Context, t *task, err error) error {
 	case !t.known():
 		return explained(err, "")
 	case t.entry.Lost:
-		return explained(err, "it is in the history as lost: skillyard history "+t.name())
+		return explained(err, "it is in the history as lost: skillyard history "+word(t.name()))
 	case t.entry.Ended():
-		return explained(err, "the answer was kept: skillyard history "+t.name())
+		return explained(err, "the answer was kept: skillyard history "+word(t.name()))
 	}
-	return explained(err, "the task stays pending. Go on with: skillyard poll --wait "+t.name())
+	return explained(err, "the task stays pending. Go on with: skillyard poll --wait "+word(t.name()))
 }
 
 // shown shows a settled task, and which skills there are if it failed for the lack of

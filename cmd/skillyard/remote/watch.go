@@ -267,20 +267,20 @@ type changeRow struct {
 
 // write writes a row as it is now.
 func (v *view) write(r *row) error {
-	if v.s.f.output == "table" {
-		return v.s.print(fmt.Sprintf("%s\t%s\t%s\n", line(r.name, 200), r.state, r.words))
-	}
 	b, err := json.Marshal(changeRow{ID: r.name, Agent: r.agent, State: r.state, Text: r.words})
 	if err != nil {
 		return err
 	}
-	if v.s.f.output == "yaml" {
+	switch v.s.f.output {
+	case "json":
+		return v.s.print(string(b) + "\n")
+	case "yaml":
 		if b, err = yaml.JSONToYAML(b); err != nil {
 			return err
 		}
 		return v.s.print("---\n" + string(b))
 	}
-	return v.s.print(string(b) + "\n")
+	return v.s.print(fmt.Sprintf("%s\t%s\t%s\n", line(r.name, 200), r.state, r.words))
 }
 
 // draw writes the block over the one before.
