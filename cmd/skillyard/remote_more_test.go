@@ -151,6 +151,8 @@ func TestRemote_agents_file(t *testing.T) {
 	id := strings.TrimSpace(u.do(0, "send", "--agent", "Lab", "@echo x").out)
 	u.do(0, "poll", "--wait", id).want(t, 0, "x\n")
 	u.do(2, "send", "--agent", "lab", "--skill", "other", "x").want(t, 2, "", "allows no skill")
+	u.env["A2A_AGENTS"] = write(t, t.TempDir(), "agents.yaml", fmt.Sprintf("agents:\n  - {name: lab, url: %q, token: '${LAB_TOKEN}', skills: [probe, other]}\n", s.URL))
+	u.do(2, "send", "--agent", "lab", "x").want(t, 2, "", "none is named by --skill", "it allows probe, other")
 	u.do(2, "send", "--agent", "laboratory", "x").want(t, 2, "", "names lab")
 	u.do(2, "send", "x").want(t, 2, "", "by its name in the agents file: lab")
 	row := u.rows("history")[0]
@@ -158,7 +160,7 @@ func TestRemote_agents_file(t *testing.T) {
 		t.Errorf("got %v", row)
 	}
 	// By its URL it is the same agent.
-	u.do(0, "send", "--wait", "--server", s.URL, "y").want(t, 0, "y\n")
+	u.do(0, "send", "--wait", "--skill", "probe", "--server", s.URL, "y").want(t, 0, "y\n")
 
 	u.env["LAB_TOKEN"] = ""
 	delete(u.env, "LAB_TOKEN")

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -92,15 +91,16 @@ func (s *session) send(ctx context.Context, args []string, f *sendFlags) error {
 	if err != nil {
 		return err
 	}
-	if a.file != nil && f.skill != "" && len(a.file.Skills) > 0 && !slices.Contains(a.file.Skills, f.skill) {
-		return usage("the agents file allows no skill "+quoted(f.skill)+" of "+a.name, "it allows "+strings.Join(a.file.Skills, ", "))
+	skill, err := a.skill(f.skill)
+	if err != nil {
+		return err
 	}
 	c, err := s.clientFor(a, nil)
 	if err != nil {
 		return err
 	}
 	m := client.Message{
-		Parts: parts, Skill: a2a.SkillID(f.skill), ContextID: a2a.ContextID(f.context), TaskID: a2a.TaskID(f.task),
+		Parts: parts, Skill: skill, ContextID: a2a.ContextID(f.context), TaskID: a2a.TaskID(f.task),
 	}
 	t := &task{client: c, id: m.TaskID}
 	t.entry.Agent, t.entry.AgentURL = a.name, c.URL()
