@@ -86,7 +86,9 @@ func TestRemote_usage(t *testing.T) {
 		{"send --agent http://127.0.0.1:1 --header x hi", "--header must be"},
 		{"send --agent http://127.0.0.1:1 --dialect 2.0 hi", "must be one of 1.0"},
 		{"poll --all x", "takes no id"},
-		{"get", "accepts 1 arg"},
+		{"get", "the id of the task is missing"},
+		{"cancel a b", "accepts at most 1 arg"},
+		{"reply", "skillyard pending"},
 		{"history --prune soon", "30d"},
 		{"list --limit 0 --agent http://127.0.0.1:1", "--limit"},
 	} {
@@ -94,6 +96,10 @@ func TestRemote_usage(t *testing.T) {
 		if got.code != 2 || got.out != "" || !strings.Contains(got.err, c.want) || strings.Contains(got.err, "secret") {
 			t.Errorf("%s: got %+v, want exit code 2 and %q", c.args, got, c.want)
 		}
+	}
+	// An empty variable, or a pipe from what failed, is no message.
+	for _, args := range [][]string{{"send", ""}, {"send", " ", "--text", "\n"}, {"send", "-"}, {"reply", "t1", "-"}} {
+		u.do(2, append(args, "--agent", "http://127.0.0.1:1")...).want(t, 2, "", "the message is empty")
 	}
 	u.do(1, "send", "--agent", "http://127.0.0.1:1", "hi").want(t, 1, "", "connection refused", "is the agent running", "nothing was sent")
 	u.do(1, "poll").want(t, 1, "", "no task is pending")

@@ -17,7 +17,7 @@ func cancelCommand(sh Shell) *cobra.Command {
 		Long: `Ask the agent to end a task. The exit code is 0 if it is canceled, or the agent says
 that it will be; else 1.`,
 		Example: "  skillyard cancel 0190c2b7",
-		Args:    cobra.ExactArgs(1),
+		Args:    anID(1),
 	}, func(ctx context.Context, s *session, args []string) error {
 		t, err := s.find(ctx, args[0])
 		if err != nil {
