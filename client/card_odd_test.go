@@ -151,22 +151,27 @@ func TestClient_withheld_token(t *testing.T) {
 	}
 }
 
-// TestError_shows_no_token: an agent may say our token back to us.
-func TestError_shows_no_token(t *testing.T) {
+// TestError_shows_no_credentials: an agent may say them back to us, however they were sent.
+func TestError_shows_no_credentials(t *testing.T) {
 	for _, s := range []Script{
 		HTTP(401, "text/plain", "bad key secret-token"), HTTP(200, "text/html", "secret-token"), Fail(-32000, "no: secret-token"),
 		HTTP(200, "application/json", `{"jsonrpc":"2.0","id":__ID__,"result":"secret-token"}`),
 		HTTP(200, "application/json", `{"jsonrpc":"2.0","id":__ID__,"error":{"code":-32000,"message":"no","data":["secret-token"]}}`),
 	} {
-		c := dial(t, New(t, s).URL, client.Options{Token: "secret-token", Dialect: client.DialectV1})
-		_, get := c.Get(context10(t), "t1", nil)
-		var stream error
-		for _, stream = range c.Subscribe(context10(t), a2a.TaskID("t1"), client.SubscribeOptions{}) {
-		}
-		for _, err := range []error{get, stream} {
-			e, ok := err.(*client.Error)
-			if !ok || strings.Contains(e.Error()+string(e.Data), "secret-token") {
-				t.Errorf("got %v with %s", err, e.Data)
+		for _, o := range []client.Options{
+			{Token: "secret-token"}, {Header: http.Header{"Authorization": {"Basic secret-token"}}}, {Header: http.Header{"x-api-key": {"secret-token"}}},
+		} {
+			o.Dialect = client.DialectV1
+			c := dial(t, New(t, s).URL, o)
+			_, get := c.Get(context10(t), "t1", nil)
+			var stream error
+			for _, stream = range c.Subscribe(context10(t), a2a.TaskID("t1"), client.SubscribeOptions{}) {
+			}
+			for _, err := range []error{get, stream} {
+				e, ok := err.(*client.Error)
+				if !ok || strings.Contains(e.Error()+string(e.Data), "secret-token") {
+					t.Errorf("got %v with %s", err, e.Data)
+				}
 			}
 		}
 	}

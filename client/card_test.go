@@ -19,7 +19,7 @@ import (
 
 func TestNormalURL(t *testing.T) {
 	for in, want := range map[string]string{
-		"http://H.Example:80/": "http://h.example", "HTTPS://h:443/a/b/": "https://h/a/b", "http://h:8080/x?y=z#f": "http://h:8080/x",
+		"http://H.Example:80/": "http://h.example", "HTTPS://h:443/a/b/": "https://h/a/b", "http://h:8080/x/?y=z#f": "http://h:8080/x?y=z", "http://h/?": "http://h",
 		"localhost:8080": "http://localhost:8080", "agent:8000/a2a/": "http://agent:8000/a2a", "127.0.0.1": "http://127.0.0.1",
 		"agents.example.com": "https://agents.example.com", "agents.example.com/x": "https://agents.example.com/x", "agents.example.com:8080": "http://agents.example.com:8080",
 		"agents.example.com:443": "https://agents.example.com", "[::1]:9": "http://[::1]:9", "[::1]": "http://[::1]", " http://h ": "http://h", "http://h:": "http://h",
@@ -131,6 +131,57 @@ func TestClient_Card_places(t *testing.T) {
 	e, ok := err.(*client.Error)
 	if !ok || e.Kind != client.KindNoCard || !strings.Contains(e.Hint, "/.well-known/agent-card.json") {
 		t.Errorf("got %v, want a hint where a card belongs", err)
+	}
+}
+
+// TestClient_Card_query: the query of a URL may be what tells the agents of a host apart.
+func TestClient_Card_query(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/.well-known/agent-card.json" || r.URL.Query().Get("assistant") == "" {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = w.Write([]byte(`{"name":"x","protocolVersion":"0.3.0","url":"/a2a/` + r.URL.Query().Get("assistant") + `"}`))
+	}))
+	defer s.Close()
+	for _, given := range []string{"/.well-known/agent-card.json?assistant=one", "/a2a/?assistant=two", "?assistant=three"} {
+		c := dial(t, s.URL+given, client.Options{})
+		i, err := c.Interface(context10(t))
+		if _, want, _ := strings.Cut(given, "="); err != nil || i.URL != s.URL+"/a2a/"+want {
+			t.Errorf("%s: got %+v, %v", given, i, err)
+		}
+	}
+	c := dial(t, s.URL+"/rpc?v=1", client.Options{Dialect: client.DialectV03})
+	if i, err := c.Interface(context10(t)); err != nil || i.URL != s.URL+"/rpc?v=1" {
+		t.Errorf("without a card: got %+v, %v", i, err)
+	}
+}
+
+// TestClient_Card_itself: an agent may have its card at a place of its own, but not all
+// that answers there is one.
+func TestClient_Card_itself(t *testing.T) {
+	body := ""
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/agents/7/card" {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = w.Write([]byte(body))
+	}))
+	defer s.Close()
+	for _, tc := range []struct {
+		body, want string
+		kind       client.Kind
+	}{
+		{`{"name":"x","protocolVersion":"0.3.0","url":"../a2a"}`, "/v1/agents/a2a", ""},
+		{`{"name":"the API's root"}`, "", client.KindNoCard},
+		{`<html>`, "", client.KindNoCard},
+	} {
+		body = tc.body
+		i, err := dial(t, s.URL+"/v1/agents/7/card", client.Options{}).Interface(context10(t))
+		if client.KindOf(err) != tc.kind || err == nil && i.URL != s.URL+tc.want {
+			t.Errorf("%s: got %+v, %v", tc.body, i, err)
+		}
 	}
 }
 

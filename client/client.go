@@ -122,6 +122,7 @@ type Client struct {
 	o            Options
 	named        *url.URL
 	own, foreign http.RoundTripper
+	secrets      []string // what no error shows
 
 	mu    sync.Mutex
 	iface *Interface // guarded by mu; nil until it is chosen
@@ -145,7 +146,7 @@ func New(agentURL string, opts Options) (*Client, error) {
 		return nil, err
 	}
 	opts.Header, opts.Extensions = opts.Header.Clone(), slices.Clone(opts.Extensions)
-	c := &Client{o: opts.withDefaults(), named: u}
+	c := &Client{o: opts.withDefaults(), named: u, secrets: opts.secrets()}
 	if i := opts.Interface; i != nil {
 		if forms[i.Dialect] == nil {
 			return nil, &Error{Kind: KindUsage, Message: "there is no dialect " + excerpt([]byte(i.Dialect))}

@@ -80,15 +80,18 @@ type Error struct {
 // part of it.
 func (e *Error) Error() string {
 	var b strings.Builder
-	if e.Op != "" {
+	switch {
+	case e.Op != "":
 		b.WriteString(strings.ToLower(string(e.Op)))
-	} else {
+	case e.Kind != KindUsage:
 		b.WriteString("agent card")
 	}
 	if e.URL != "" {
 		b.WriteString(" " + e.URL)
 	}
-	b.WriteString(": ")
+	if b.Len() > 0 { // what was wrong before any request has no place
+		b.WriteString(": ")
+	}
 	if e.Status != 0 && e.Status != 200 {
 		b.WriteString("HTTP " + strconv.Itoa(e.Status) + ": ")
 	}

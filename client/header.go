@@ -3,6 +3,8 @@ package client
 import (
 	"bytes"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/skillyard/skillyard/a2a"
@@ -66,21 +68,38 @@ func (c *Client) credentials(h http.Header) {
 	}
 }
 
-// told finishes an error that tells what the agent answered: without our token, which
-// some repeat, and with a hint where they were not given it.
-func (c *Client) told(x *exchange, err error) error {
-	e, ok := err.(*Error)
-	if !ok || c.o.Token == "" {
-		return err
-	}
-	if e.Kind == KindAuth && e.Hint == "" && x != nil && origin(x.url) != origin(c.named) {
-		e.Hint = "the token goes to " + c.named.Scheme + "://" + c.named.Host + " only; if you trust " + x.url.Scheme + "://" + x.url.Host + " with it, name that"
+// credential matches the names of headers whose values are nobody's business.
+var credential = regexp.MustCompile(`(?i)key|secret|token|password|credential|authorization|cookie`)
+
+// secrets are the credentials of the options, as an agent may repeat them.
+func (o *Options) secrets() []string {
+	list := []string{o.Token}
+	for name, values := range o.Header {
+		for _, value := range values {
+			// Without the scheme before it.
+			if words := strings.Fields(value); credential.MatchString(name) && len(words) > 0 {
+				list = append(list, words[len(words)-1])
+			}
+		}
 	}
 	// A shorter one would be found within words.
-	if len(c.o.Token) >= 8 {
-		e.Message = strings.ReplaceAll(e.Message, c.o.Token, "***")
-		e.Body = strings.ReplaceAll(e.Body, c.o.Token, "***")
-		e.Data = bytes.ReplaceAll(e.Data, []byte(c.o.Token), []byte("***"))
+	return slices.DeleteFunc(list, func(secret string) bool { return len(secret) < 8 })
+}
+
+// told finishes an error that tells what the agent answered: without our credentials,
+// which some repeat, and with a hint where they were not given the token.
+func (c *Client) told(x *exchange, err error) error {
+	e, ok := err.(*Error)
+	if !ok {
+		return err
+	}
+	if c.o.Token != "" && e.Kind == KindAuth && e.Hint == "" && x != nil && origin(x.url) != origin(c.named) {
+		e.Hint = "the token goes to " + c.named.Scheme + "://" + c.named.Host + " only; if you trust " + x.url.Scheme + "://" + x.url.Host + " with it, name that"
+	}
+	for _, secret := range c.secrets {
+		e.Message = strings.ReplaceAll(e.Message, secret, "***")
+		e.Body = strings.ReplaceAll(e.Body, secret, "***")
+		e.Data = bytes.ReplaceAll(e.Data, []byte(secret), []byte("***"))
 	}
 	return e
 }

@@ -149,6 +149,9 @@ func (c *Client) Card(ctx context.Context) (*Card, error) {
 			first = err
 		}
 	}
+	if got := c.cardItself(ctx); got != nil {
+		return c.keep(got), nil
+	}
 	e := *first.(*Error)
 	e.Hint = "is this the agent's base URL? The card was looked for at " + cardPath + " and " + oldCardPath +
 		" there and further up; an agent without one needs its dialect named: " + strings.Join(Dialects(), ", ")
@@ -162,11 +165,32 @@ func (c *Client) keep(got *cardCache) *Card {
 	return got.card
 }
 
+// namesFile reports whether the URL is a card's by its looks.
+func (c *Client) namesFile() bool {
+	return strings.HasSuffix(c.named.Path, ".json") || strings.Contains(c.named.Path, "/.well-known/")
+}
+
+// cardItself reads the card at the very URL, for agents that have it at a place of their
+// own; nil if it is not there. It is the last to be tried, and not where a dialect says
+// that the URL is an endpoint, because endpoints answer all sorts of things.
+func (c *Client) cardItself(ctx context.Context) *cardCache {
+	if c.namesFile() || c.named.Path == "" || c.o.Dialect != "" {
+		return nil
+	}
+	got, err := c.fetchCardOnce(ctx, c.named, nil)
+	if err != nil || len(got.card.Interfaces) == 0 && len(got.card.Others) == 0 {
+		return nil // that there is no card in the usual places is the error to tell
+	}
+	return got
+}
+
 // cardURLs are the places where the card may be: the URL itself if it names a file, else
 // below the URL and each level above it, under both names.
 func (c *Client) cardURLs() []*url.URL {
-	at := func(p string) *url.URL { return &url.URL{Scheme: c.named.Scheme, Host: c.named.Host, Path: p} }
-	if strings.HasSuffix(c.named.Path, ".json") || strings.Contains(c.named.Path, "/.well-known/") {
+	at := func(p string) *url.URL {
+		return &url.URL{Scheme: c.named.Scheme, Host: c.named.Host, Path: p, RawQuery: c.named.RawQuery}
+	}
+	if c.namesFile() {
 		return []*url.URL{at(c.named.Path)}
 	}
 	var list []*url.URL

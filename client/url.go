@@ -10,8 +10,8 @@ import (
 
 // NormalURL returns the one spelling of an agent's URL, under which its tasks are filed:
 // with a scheme, the host in lower case, without a default port, a slash at the end, a
-// user, a query or a fragment. What has no scheme is http, but https for a name with a
-// dot and no port other than 443.
+// user or a fragment. What has no scheme is http, but https for a name with a dot and no
+// port other than 443. A query stays, since it may be what tells two agents apart.
 func NormalURL(raw string) (string, error) {
 	u, err := parseURL(raw)
 	if err != nil {
@@ -45,7 +45,7 @@ func parseURL(raw string) (*url.URL, error) {
 		u.Host = u.Host[:strings.LastIndexByte(u.Host, ':')]
 	}
 	u.Path = strings.TrimRight(u.Path, "/")
-	u.RawPath, u.RawQuery, u.Fragment, u.RawFragment, u.ForceQuery = "", "", "", "", false
+	u.RawPath, u.Fragment, u.RawFragment, u.ForceQuery = "", "", "", false
 	return u, nil
 }
 

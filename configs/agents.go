@@ -204,8 +204,8 @@ func checkAgentURL(text string) error {
 		return errors.New("is not a URL such as https://agents.example.com")
 	case u.User != nil:
 		return errors.New("must not contain a user or password; use token or headers")
-	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return errors.New("must not contain a query or fragment; use token or headers for credentials")
+	case u.Fragment != "": // a query may be what names the agent
+		return errors.New("must not contain a fragment; use token or headers for credentials")
 	}
 	return nil
 }

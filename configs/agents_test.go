@@ -32,7 +32,7 @@ agents:
     dialect: "1.0"
     skills: [weekly_report]
     allow_private: true
-  - {name: local, url: "localhost:8080"}
+  - {name: local, url: "localhost:8080/?assistant=a"}
 `, "TOKEN=from-env")
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ agents:
 			Headers: map[string]Secret{"X-Team": "blue", "X-Api-Key": "from-file"},
 			Dialect: "1.0", Skills: []string{"weekly_report"}, AllowPrivate: true,
 		},
-		{Name: "local", URL: "localhost:8080"},
+		{Name: "local", URL: "localhost:8080/?assistant=a"},
 	}}
 	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Agents{})); d != "" {
 		t.Error(d)
@@ -103,7 +103,7 @@ func TestLoadAgents_masked(t *testing.T) {
 	_, err := loadAgents(`agents:
   - {name: a, url: "https://user:hunter2@h/"}
   - {name: b, url: h, headers: {Authorization: "hunter2\n"}}
-  - {name: c, url: "https://h/?token=hunter2"}
+  - {name: c, url: "https://h/#hunter2"}
 `)
 	problems := Problems(err)
 	if len(problems) != 3 {

@@ -151,10 +151,10 @@ func (d *document) excerpt(p place) string {
 // the line is hidden with it.
 var secretKey = regexp.MustCompile(`(?i)((?:^|[\s{,"'-])[\w-]*(?:key|secret|token|password|credential|authorization|cookie)[\w-]*["']?\s*:\s*)\S.*`)
 
-// userInfo finds the user and the password in a URL, query what follows its "?".
+// userInfo finds the user and the password in a URL, query what follows its "?" or "#".
 var (
 	userInfo = regexp.MustCompile(`://[^/\s"'@]*@`)
-	query    = regexp.MustCompile(`(://[^\s"'?]*\?)[^\s"']+`)
+	query    = regexp.MustCompile(`(://[^\s"'?#]*[?#])[^\s"']+`)
 )
 
 func maskLine(line string) string {

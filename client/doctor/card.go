@@ -122,12 +122,12 @@ func (c *card) offer(binding, version, u string) {
 // the root of its host.
 func (e *exam) cardPlaces() []string {
 	if strings.HasSuffix(e.base.Path, ".json") {
-		return []string{e.base.String()}
+		return []string{e.asked(e.base.String())}
 	}
 	var list []string
 	for _, under := range []string{e.base.String(), e.base.Scheme + "://" + e.base.Host} {
 		for _, name := range []string{"agent-card.json", "agent.json"} {
-			if u := under + "/.well-known/" + name; !slices.Contains(list, u) {
+			if u := e.asked(under + "/.well-known/" + name); !slices.Contains(list, u) {
 				list = append(list, u)
 			}
 		}

@@ -15,8 +15,10 @@ import (
 // Checks run one after another.
 type exam struct {
 	o    Options
-	base *url.URL // as it was given; no slash at the end
-	web  *http.Client
+	base *url.URL // as it was given; no slash at the end, no query
+	// query is that of the URL, with which the card is asked for.
+	query string
+	web   *http.Client
 
 	first    *answer // the first answer of all
 	firstErr error
@@ -50,7 +52,9 @@ func newExam(o Options) (*exam, error) {
 	o.UserAgent = cmp.Or(o.UserAgent, "skillyard-doctor")
 	o.Text = cmp.Or(o.Text, "This is a test of the connection. Please answer in a few words.")
 	o.pace = cmp.Or(o.pace, usualPace())
-	return &exam{o: o, base: base, web: newWeb(o)}, nil
+	e := &exam{o: o, base: base, query: base.RawQuery, web: newWeb(o)}
+	base.RawQuery = ""
+	return e, nil
 }
 
 // root is the URL that paths of the server are below: where its card was found.
@@ -65,9 +69,17 @@ func (e *exam) root() string {
 // cardURL is where the card of an agent at a URL is expected first.
 func (e *exam) cardURL() string {
 	if strings.HasSuffix(e.base.Path, ".json") {
-		return e.base.String()
+		return e.asked(e.base.String())
 	}
-	return e.base.String() + "/.well-known/agent-card.json"
+	return e.asked(e.base.String() + "/.well-known/agent-card.json")
+}
+
+// asked is a place of a card as it is asked for.
+func (e *exam) asked(place string) string {
+	if e.query == "" {
+		return place
+	}
+	return place + "?" + e.query
 }
 
 // checkConnection asks for the card, which is the first thing that clients do.

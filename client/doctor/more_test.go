@@ -23,6 +23,18 @@ func TestDoctor_Usage(t *testing.T) {
 	}
 }
 
+// TestDoctor_Query: the card is asked for with the query of the URL, which is nothing
+// that goes before other paths.
+func TestDoctor_Query(t *testing.T) {
+	srv := front{t: t, wrap: instead(func(r *http.Request) bool {
+		return strings.HasPrefix(r.URL.Path, "/.well-known/agent") && r.URL.RawQuery != "assistant=one"
+	}, http.NotFound)}.start()
+	for _, given := range []string{"/?assistant=one", "/.well-known/agent-card.json?assistant=one"} {
+		expect(t, examine(t, doctor.Options{URL: srv.URL + given}), nil)
+	}
+	expect(t, examine(t, doctor.Options{URL: srv.URL}), map[string]string{"card": "fail"})
+}
+
 // TestDoctor_Token: without a token that is needed there is one verdict, and no fault.
 func TestDoctor_Token(t *testing.T) {
 	srv := front{t: t, edit: withKey}.start()

@@ -149,3 +149,19 @@ func TestServer_lost(t *testing.T) {
 		u.call("a2a_poll", args{"task_id": "none-such"}).wantError(t, `No task "none-such" is known here`, "Ended last:", id, "lost")
 	})
 }
+
+// TestServer_reply_lost replies to a task that its agent does not know any more: that ends
+// it as a poll would.
+func TestServer_reply_lost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		net := &network{}
+		stop := net.agentServer(t, "alpha", nil)
+		u := connect(t, newServer(t, mcpserver.Options{Agents: []mcpserver.Agent{net.agent(t, "alpha", "alpha", nil)}}), "")
+		id := u.call("a2a_send", args{"text": "@ask"}).Data.Task.TaskID
+		u.call("a2a_poll", nil).want(t, "input-required")
+		stop()
+		net.agentServer(t, "alpha", nil)
+		u.call("a2a_reply", args{"task_id": id, "text": "blue"}).wantError(t, "does not know task "+id+" any more", "No task is pending.")
+		u.call("a2a_poll", args{"task_id": id}).wantError(t, "does not know", "No task is pending.")
+	})
+}

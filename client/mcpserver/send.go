@@ -157,7 +157,7 @@ func (s *Server) submit(ctx context.Context, agent *Agent, m client.Message) (an
 	}
 	got, err := agent.Client.Send(ctx, m, client.SendOptions{Key: key})
 	if err != nil {
-		return answer{}, s.failedSend(record, agent, entry, err)
+		return answer{}, s.failedSend(ctx, agent, entry, err)
 	}
 	if got.Task == nil {
 		if entry, err = s.Registry.Answered(record, entry.Ref, got.Message, got.ContextID); err != nil {
@@ -185,15 +185,24 @@ func (s *Server) message(k known, m *a2a.Message) answer {
 
 // failedSend records a send that failed and says what is known of it.
 func (s *Server) failedSend(ctx context.Context, agent *Agent, e pending.Entry, err error) error {
+	record := context.WithoutCancel(ctx)
 	words := s.words(agent, err)
 	reply := e.State != ""
+	if reply && client.KindOf(err) == client.KindTaskNotFound {
+		// A read shows, and records, whether it is this task that the agent does not know.
+		if _, lost := s.current(ctx, known{e, agent}, 0); lost != nil {
+			if now, gerr := s.Registry.Get(record, e.Ref); gerr == nil && now.Lost {
+				return lost
+			}
+		}
+	}
 	if !client.MayHaveArrived(err) {
-		if _, rerr := s.Registry.Rejected(ctx, e.Ref, string(words)); rerr != nil {
+		if _, rerr := s.Registry.Rejected(record, e.Ref, string(words)); rerr != nil {
 			return errors.Join(rerr, err)
 		}
 		return words.with("Nothing was done.")
 	}
-	if _, rerr := s.Registry.Failed(ctx, e.Ref, string(words)); rerr != nil {
+	if _, rerr := s.Registry.Failed(record, e.Ref, string(words)); rerr != nil {
 		return errors.Join(rerr, err)
 	}
 	if reply {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"os/signal"
 	"slices"
@@ -22,6 +23,7 @@ import (
 
 func (p *program) doctorCommand() *cobra.Command {
 	var o doctor.Options
+	var tokenFile string
 	output := "table"
 	cmd := &cobra.Command{
 		Use:   "doctor [URL]",
@@ -54,6 +56,8 @@ The exit code is 0 if nothing failed, 1 after a fault, 2 for a wrong command lin
 			_, err := client.NormalURL(o.URL)
 			var e *client.Error
 			switch {
+			case o.Token != "" && tokenFile != "":
+				return errors.New("--token and --token-file cannot both be given")
 			case errors.As(err, &e):
 				return fmt.Errorf("%s; %s", e.Message, e.Hint)
 			case err != nil:
@@ -65,19 +69,61 @@ The exit code is 0 if nothing failed, 1 after a fault, 2 for a wrong command lin
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.doctor(cmd.Context(), o, output) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := p.doctorToken(&o, tokenFile); err != nil {
+				return err
+			}
+			return p.doctor(cmd.Context(), o, output)
+		},
 	}
 	f := cmd.Flags()
 	f.VarP(&oneOf{value: &output, of: []string{"table", "json", "yaml"}}, "output", "o", "table, json or yaml")
-	f.StringVar(&o.Token, "token", p.env["A2A_TOKEN"], "the `token` to call with (A2A_TOKEN, which other users of this machine cannot see)")
+	f.StringVar(&o.Token, "token", "", "the `token` to call with (A2A_TOKEN, which other users of this machine cannot see)")
+	f.StringVar(&tokenFile, "token-file", "", "a `file` with the token")
 	f.DurationVar(&o.Timeout, "timeout", 90*time.Second, "how long all of it may take")
 	f.Var(&oneOf{value: &o.Proxy, of: []string{"nginx", "caddy", "traefik", "all"}}, "proxy", "for which proxy lines are printed (default the one that is seen, else all)")
 	f.BoolVar(&o.Send, "send", false, "send a message, which makes a task, to see its stream")
 	f.StringVar(&o.Skill, "skill", "", "send to the skill with this `id`")
 	f.StringVar(&o.Text, "text", "", "the `text` to send")
-	// A token from the environment is no default to be shown.
-	f.Lookup("token").DefValue = ""
 	return cmd
+}
+
+// doctorToken finds the token to call with: that of the command line, or A2A_TOKEN, which
+// is for A2A_SERVER alone if that is set.
+func (p *program) doctorToken(o *doctor.Options, file string) error {
+	env := strings.TrimSpace(p.env["A2A_TOKEN"])
+	switch {
+	case o.Token != "":
+	case file != "":
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return &remote.Exit{Code: exitUsage, Err: fmt.Errorf("the token cannot be read: %w", err)}
+		}
+		o.Token = strings.TrimSpace(string(b))
+	case env == "":
+	case p.env["A2A_SERVER"] == "" || sameOrigin(p.env["A2A_SERVER"], o.URL):
+		o.Token = env
+	default:
+		p.say("A2A_TOKEN is for A2A_SERVER and is not sent to this server; give a token by --token-file\n")
+	}
+	return nil
+}
+
+// sameOrigin reports whether two URLs of agents have the same scheme, host and port.
+func sameOrigin(a, b string) bool {
+	origin := func(raw string) string {
+		normal, err := client.NormalURL(raw)
+		if err != nil {
+			return ""
+		}
+		u, err := url.Parse(normal)
+		if err != nil {
+			return ""
+		}
+		return u.Scheme + "://" + u.Host
+	}
+	of := origin(a)
+	return of != "" && of == origin(b)
 }
 
 func (p *program) doctor(ctx context.Context, o doctor.Options, output string) error {

@@ -86,7 +86,9 @@ func TestRemote_usage(t *testing.T) {
 		{"send --agent http://127.0.0.1:1 --header x hi", "--header must be"},
 		{"send --agent http://127.0.0.1:1 --dialect 2.0 hi", "must be one of 1.0"},
 		{"poll --all x", "takes no id"},
-		{"get", "accepts 1 arg"},
+		{"get", "the id of the task is missing"},
+		{"cancel a b", "accepts at most 1 arg"},
+		{"reply", "skillyard pending"},
 		{"history --prune soon", "30d"},
 		{"list --limit 0 --agent http://127.0.0.1:1", "--limit"},
 	} {
@@ -94,6 +96,10 @@ func TestRemote_usage(t *testing.T) {
 		if got.code != 2 || got.out != "" || !strings.Contains(got.err, c.want) || strings.Contains(got.err, "secret") {
 			t.Errorf("%s: got %+v, want exit code 2 and %q", c.args, got, c.want)
 		}
+	}
+	// An empty variable, or a pipe from what failed, is no message.
+	for _, args := range [][]string{{"send", ""}, {"send", " ", "--text", "\n"}, {"send", "-"}, {"reply", "t1", "-"}} {
+		u.do(2, append(args, "--agent", "http://127.0.0.1:1")...).want(t, 2, "", "the message is empty")
 	}
 	u.do(1, "send", "--agent", "http://127.0.0.1:1", "hi").want(t, 1, "", "connection refused", "is the agent running", "nothing was sent")
 	u.do(1, "poll").want(t, 1, "", "no task is pending")
@@ -151,6 +157,8 @@ func TestRemote_agents_file(t *testing.T) {
 	id := strings.TrimSpace(u.do(0, "send", "--agent", "Lab", "@echo x").out)
 	u.do(0, "poll", "--wait", id).want(t, 0, "x\n")
 	u.do(2, "send", "--agent", "lab", "--skill", "other", "x").want(t, 2, "", "allows no skill")
+	u.env["A2A_AGENTS"] = write(t, t.TempDir(), "agents.yaml", fmt.Sprintf("agents:\n  - {name: lab, url: %q, token: '${LAB_TOKEN}', skills: [probe, other]}\n", s.URL))
+	u.do(2, "send", "--agent", "lab", "x").want(t, 2, "", "none is named by --skill", "it allows probe, other")
 	u.do(2, "send", "--agent", "laboratory", "x").want(t, 2, "", "names lab")
 	u.do(2, "send", "x").want(t, 2, "", "by its name in the agents file: lab")
 	row := u.rows("history")[0]
@@ -158,7 +166,7 @@ func TestRemote_agents_file(t *testing.T) {
 		t.Errorf("got %v", row)
 	}
 	// By its URL it is the same agent.
-	u.do(0, "send", "--wait", "--server", s.URL, "y").want(t, 0, "y\n")
+	u.do(0, "send", "--wait", "--skill", "probe", "--server", s.URL, "y").want(t, 0, "y\n")
 
 	u.env["LAB_TOKEN"] = ""
 	delete(u.env, "LAB_TOKEN")

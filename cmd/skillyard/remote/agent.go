@@ -24,6 +24,22 @@ type agent struct {
 	file *configs.Agent
 }
 
+// skill returns the skill to ask for. Where the agents file allows some skills only, the
+// agent does not choose.
+func (a agent) skill(asked string) (a2a.SkillID, error) {
+	if a.file == nil || len(a.file.Skills) == 0 || slices.Contains(a.file.Skills, asked) {
+		return a2a.SkillID(asked), nil
+	}
+	hint := "it allows " + strings.Join(a.file.Skills, ", ")
+	switch {
+	case asked != "":
+		return "", usage("the agents file allows no skill "+quoted(asked)+" of "+a.name, hint)
+	case len(a.file.Skills) > 1:
+		return "", usage("the agents file allows some skills of "+a.name+" only, and none is named by --skill", hint)
+	}
+	return a2a.SkillID(a.file.Skills[0]), nil
+}
+
 // loadAgents reads the agents file, once. That there is none is an error only if it was
 // asked for.
 func (s *session) loadAgents() (*configs.Agents, error) {

@@ -17,7 +17,7 @@ func cancelCommand(sh Shell) *cobra.Command {
 		Long: `Ask the agent to end a task. The exit code is 0 if it is canceled, or the agent says
 that it will be; else 1.`,
 		Example: "  skillyard cancel 0190c2b7",
-		Args:    cobra.ExactArgs(1),
+		Args:    anID(1),
 	}, func(ctx context.Context, s *session, args []string) error {
 		t, err := s.find(ctx, args[0])
 		if err != nil {
@@ -31,7 +31,7 @@ that it will be; else 1.`,
 
 func (s *session) cancel(ctx context.Context, t *task) error {
 	if t.entry.Ended() {
-		return failure("task "+quoted(t.name())+" has ended: "+stateOf(t.entry), "see its answer with: skillyard history "+t.name())
+		return failure("task "+quoted(t.name())+" has ended: "+stateOf(t.entry), "see its answer with: skillyard history "+word(t.name()))
 	}
 	if t.id == "" {
 		if err := s.recover(ctx, t); err != nil {
@@ -43,7 +43,7 @@ func (s *session) cancel(ctx context.Context, t *task) error {
 	if errors.As(err, &e) && e.Kind == client.KindRefused {
 		// Most often it has ended in the meantime, which a read shows.
 		if now, readErr := s.get(ctx, t, nil); readErr == nil && now.Status.State.Terminal() {
-			return failure("task "+quoted(t.name())+" had ended before: "+string(now.Status.State), "see its answer with: skillyard history "+t.name())
+			return failure("task "+quoted(t.name())+" had ended before: "+string(now.Status.State), "see its answer with: skillyard history "+word(t.name()))
 		}
 		return err
 	}
@@ -59,9 +59,9 @@ func (s *session) cancel(ctx context.Context, t *task) error {
 	case state == a2a.StateCanceled:
 		s.say("task %s is canceled\n", t.name())
 	case state.Terminal():
-		return failure("task "+quoted(t.name())+" had ended before: "+string(state), "see its answer with: skillyard history "+t.name())
+		return failure("task "+quoted(t.name())+" had ended before: "+string(state), "see its answer with: skillyard history "+word(t.name()))
 	default:
-		s.say("the agent was asked to cancel task %s; so far it is %s. See with: skillyard poll %s\n", t.name(), state, t.name())
+		s.say("the agent was asked to cancel task %s; so far it is %s. See with: skillyard poll %s\n", t.name(), state, word(t.name()))
 	}
 	return nil
 }

@@ -36,14 +36,17 @@ func (s *session) completeFlags(cmd *cobra.Command) {
 	}
 }
 
-// completeTasks makes the shell complete the ids of tasks, at most n of them; -1 is any
-// number.
-func (s *session) completeTasks(cmd *cobra.Command, n int) {
+// completeTasks makes the shell complete the ids of pending tasks, at most n of them; -1
+// is any number.
+func (s *session) completeTasks(cmd *cobra.Command, n int) { s.completeArgs(cmd, n, s.taskIDs) }
+
+// completeArgs makes the shell complete at most n arguments; -1 is any number.
+func (s *session) completeArgs(cmd *cobra.Command, n int, find words) {
 	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if n >= 0 && len(args) >= n {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return s.look(s.taskIDs), cobra.ShellCompDirectiveNoFileComp
+		return s.look(find), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
@@ -61,6 +64,19 @@ func (s *session) look(find words) []string {
 // taskIDs are the tasks that are pending.
 func (s *session) taskIDs(ctx context.Context) []string {
 	list, _ := s.registry.Pending(ctx, pending.Filter{})
+	return described(list)
+}
+
+// recent is how many of the entries that have ended are offered.
+const recent = 100
+
+// endedIDs are the tasks that ended last.
+func (s *session) endedIDs(ctx context.Context) []string {
+	list, _ := s.registry.History(ctx, pending.Filter{}, recent)
+	return described(list)
+}
+
+func described(list []pending.Entry) []string {
 	out := make([]string, len(list))
 	for i, e := range list {
 		out[i] = nameOf(e) + "\t" + line(stateOf(e)+" "+e.Prompt, 60)
@@ -76,7 +92,6 @@ func (s *session) agentNames(ctx context.Context) []string {
 			out = append(out, a.Name+"\t"+line(a.Description, 60))
 		}
 	}
-	const recent = 100
 	seen := map[string]bool{}
 	list, _ := s.registry.Pending(ctx, pending.Filter{})
 	ended, _ := s.registry.History(ctx, pending.Filter{}, recent)

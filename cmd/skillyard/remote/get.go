@@ -17,7 +17,7 @@ func getCommand(sh Shell) *cobra.Command {
 		Long: `Ask the agent for a whole task, also one that has ended, and print its state, its
 messages and its artifacts. The exit code is 0 whatever the state is.`,
 		Example: "  skillyard get 0190c2b7\n  skillyard get --agent reports --history 10 -o json 0190c2b7",
-		Args:    cobra.ExactArgs(1),
+		Args:    anID(1),
 	}, func(ctx context.Context, s *session, args []string) error {
 		t, err := s.find(ctx, args[0])
 		if err != nil {

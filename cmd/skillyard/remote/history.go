@@ -30,6 +30,8 @@ Answers are kept here; no agent is asked. The exit code of history ID is that of
 		Args:    cobra.MaximumNArgs(1),
 	}, func(ctx context.Context, s *session, args []string) error {
 		switch {
+		case f.prune != "" && len(args) > 0:
+			return usage("--prune takes no id", "drop one task with: skillyard pending --forget "+line(args[0], 80))
 		case f.prune != "":
 			return s.prune(ctx, f.prune)
 		case len(args) > 0:
@@ -48,7 +50,7 @@ Answers are kept here; no agent is asked. The exit code of history ID is that of
 	cmd.Flags().IntVar(&f.limit, "limit", 20, "how `many` at most; 0 for all")
 	cmd.Flags().StringVar(&f.prune, "prune", "", "delete what ended longer ago than this `time`")
 	f.showing.add(cmd)
-	s.completeTasks(cmd, 1)
+	s.completeArgs(cmd, 1, s.endedIDs)
 	return cmd
 }
 
@@ -75,7 +77,7 @@ func (s *session) again(ctx context.Context, id string, how showing) error {
 	case err != nil:
 		return err
 	case !e.Ended():
-		return failure("task "+quoted(nameOf(e))+" is pending: "+stateOf(e), "ask for it with: skillyard poll "+nameOf(e))
+		return failure("task "+quoted(nameOf(e))+" is pending: "+stateOf(e), "ask for it with: skillyard poll "+word(nameOf(e)))
 	}
 	return s.kept(e, how)
 }

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -66,6 +67,10 @@ func (sh *Shell) parts(args []string, list []given) ([]a2a.Part, error) {
 			return nil, err
 		}
 		parts = append(parts, p)
+	}
+	// Most often a variable that is not set, or the output of a program that failed.
+	if len(parts) > 0 && !slices.ContainsFunc(parts, func(p a2a.Part) bool { return p.Kind != a2a.PartText || strings.TrimSpace(p.Text) != "" }) {
+		return nil, usage("the message is empty", "give a text, or --json, --file or --url")
 	}
 	return parts, nil
 }

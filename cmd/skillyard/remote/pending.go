@@ -2,8 +2,11 @@ package remote
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
+
+	"github.com/skillyard/skillyard/client/pending"
 )
 
 func pendingCommand(sh Shell) *cobra.Command {
@@ -24,12 +27,7 @@ broke in between: poll finds out whether the agent has it.`,
 			return err
 		}
 		if forget != "" {
-			e, err := s.registry.Find(ctx, forget, f)
-			if err != nil {
-				return err
-			}
-			s.say("task %s is forgotten; its agent may still work on it\n", nameOf(e))
-			return s.registry.Forget(ctx, e.Ref)
+			return s.forget(ctx, forget, f)
 		}
 		list, err := s.registry.Pending(ctx, f)
 		if err != nil {
@@ -43,4 +41,24 @@ broke in between: poll finds out whether the agent has it.`,
 	cmd.Flags().StringVar(&forget, "forget", "", "drop the task with this `id` from the list, and its answer")
 	s.complete(cmd, "forget", s.taskIDs)
 	return cmd
+}
+
+// forget drops an entry, pending or ended.
+func (s *session) forget(ctx context.Context, id string, f pending.Filter) error {
+	e, err := s.registry.Find(ctx, id, f)
+	switch {
+	case errors.Is(err, pending.ErrNone):
+		return s.unknown(ctx, id)
+	case err != nil:
+		return err
+	}
+	if err := s.registry.Forget(ctx, e.Ref); err != nil {
+		return err
+	}
+	if e.Ended() {
+		s.say("task %s and its answer are forgotten\n", nameOf(e))
+	} else {
+		s.say("task %s is forgotten; its agent may still work on it\n", nameOf(e))
+	}
+	return nil
 }

@@ -74,19 +74,33 @@ func (s *session) pollee(ctx context.Context, args []string) (*task, error) {
 		}
 		f.AgentURL = a.url
 	}
-	e, err := s.registry.Newest(ctx, f)
+	e, err := s.newest(ctx, f)
 	if errors.Is(err, pending.ErrNone) {
 		of := ""
 		if f.AgentURL != "" {
 			of = " at " + f.AgentURL
 		}
-		return nil, failure("no task is pending"+of, "`skillyard history` shows the answers of those that ended")
+		return nil, failure("no task is pending"+of, s.instead(ctx))
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.say("task %s: %s\n", e.TaskID, line(e.Prompt, 60))
+	s.say("task %s: %s\n", nameOf(e), line(e.Prompt, 60))
 	return s.taskOf(ctx, e)
+}
+
+// newest is the pending entry that was sent last: of those that the agent is known to
+// have, else of those whose send was never answered.
+func (s *session) newest(ctx context.Context, f pending.Filter) (pending.Entry, error) {
+	e, err := s.registry.Newest(ctx, f)
+	if !errors.Is(err, pending.ErrNone) {
+		return e, err
+	}
+	list, fault := s.registry.Pending(ctx, f)
+	if fault != nil || len(list) == 0 {
+		return e, errors.Join(fault, err)
+	}
+	return s.registry.Get(ctx, list[0].Ref) // lists have no message, which may have to be sent again
 }
 
 // poll asks for one task and shows it.

@@ -57,7 +57,7 @@ func (s *session) notTaken(ctx context.Context, t *task) error {
 	case err != nil:
 		return err
 	case !e.NotSent(): // another process has found it meanwhile
-		return failure("another program has found the task of this send", "ask for it with: skillyard poll "+string(e.TaskID))
+		return failure("another program has found the task of this send", "ask for it with: skillyard poll "+word(nameOf(e)))
 	}
 	return failure("the agent has no task of this send", "nothing was done; send it again")
 }

@@ -21,7 +21,7 @@ func replyCommand(sh Shell) *cobra.Command {
 		Long: `Send the next message of a task, which most often asks for it. The parts are given as
 for send. Without any the question is shown, and a line is read from the terminal.`,
 		Example: "  skillyard reply 0190c2b7 green\n  skillyard reply 0190c2b7 --wait --file form.pdf\n  skillyard reply 0190c2b7",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    anID(-1),
 	}, func(ctx context.Context, s *session, args []string) error {
 		t, err := s.find(ctx, args[0])
 		if err != nil {
@@ -36,9 +36,9 @@ for send. Without any the question is shown, and a line is read from the termina
 
 func (s *session) reply(ctx context.Context, t *task, args []string, f *sendFlags) error {
 	if t.entry.Ended() {
-		hint := "a new task in the same conversation: skillyard send --agent " + t.client.URL()
+		hint := "a new task in the same conversation: skillyard send --agent " + word(t.client.URL())
 		if t.entry.ContextID != "" {
-			hint += " --context " + string(t.entry.ContextID)
+			hint += " --context " + word(line(string(t.entry.ContextID), 200))
 		}
 		return failure("task "+quoted(t.name())+" has ended: "+stateOf(t.entry), hint)
 	}

@@ -105,22 +105,22 @@ func (s *session) show(t *task, got *a2a.Task, how showing) error {
 
 // sayState says what a task is at and what to do about it.
 func (s *session) sayState(t *task, got *a2a.Task) {
-	name := got.ID
+	name := line(string(got.ID), 200)
 	if name == "" {
-		name = a2a.TaskID(t.entry.Ref) // an answer without a task
+		name = t.entry.Ref // an answer without a task
 	}
 	where := ""
 	if !t.known() {
-		where = " --agent " + t.client.URL()
+		where = " --agent " + word(t.client.URL())
 	}
 	state := got.Status.State
 	switch {
 	case state == a2a.StateCompleted:
 		return
 	case state == a2a.StateInputRequired:
-		s.say("task %s asks for input. Answer it with: skillyard reply%s %s TEXT\n", name, where, name)
+		s.say("task %s asks for input. Answer it with: skillyard reply%s %s TEXT\n", name, where, word(name))
 	case state == a2a.StateAuthRequired:
-		s.say("task %s asks for authorisation. When that is done, go on with: skillyard reply%s %s TEXT\n", name, where, name)
+		s.say("task %s asks for authorisation. When that is done, go on with: skillyard reply%s %s TEXT\n", name, where, word(name))
 	case state.Terminal():
 		text := line(got.Status.Message.Text(), 2000)
 		if text != "" {
@@ -129,7 +129,7 @@ func (s *session) sayState(t *task, got *a2a.Task) {
 		s.say("task %s is %s%s\n", name, state, text)
 	default:
 		s.sayProgress(t, got)
-		s.say("Ask again with: skillyard poll%s %s\n", where, name)
+		s.say("Ask again with: skillyard poll%s %s\n", where, word(name))
 	}
 }
 
@@ -142,7 +142,7 @@ func (s *session) sayProgress(t *task, got *a2a.Task) {
 	if words := line(got.Status.Message.Text(), 200); words != "" {
 		text += ": " + words
 	}
-	s.say("task %s: %s\n", got.ID, text)
+	s.say("task %s: %s\n", line(string(got.ID), 200), text)
 }
 
 // printer writes an answer as text, also piece by piece.

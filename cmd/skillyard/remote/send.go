@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -92,15 +91,16 @@ func (s *session) send(ctx context.Context, args []string, f *sendFlags) error {
 	if err != nil {
 		return err
 	}
-	if a.file != nil && f.skill != "" && len(a.file.Skills) > 0 && !slices.Contains(a.file.Skills, f.skill) {
-		return usage("the agents file allows no skill "+quoted(f.skill)+" of "+a.name, "it allows "+strings.Join(a.file.Skills, ", "))
+	skill, err := a.skill(f.skill)
+	if err != nil {
+		return err
 	}
 	c, err := s.clientFor(a, nil)
 	if err != nil {
 		return err
 	}
 	m := client.Message{
-		Parts: parts, Skill: a2a.SkillID(f.skill), ContextID: a2a.ContextID(f.context), TaskID: a2a.TaskID(f.task),
+		Parts: parts, Skill: skill, ContextID: a2a.ContextID(f.context), TaskID: a2a.TaskID(f.task),
 	}
 	t := &task{client: c, id: m.TaskID}
 	t.entry.Agent, t.entry.AgentURL = a.name, c.URL()
@@ -212,13 +212,13 @@ func (s *session) sent(t *task, got *a2a.Task) error {
 	}
 	switch state := got.Status.State; {
 	case state == a2a.StateCompleted:
-		s.say("task %s is completed. See its answer with: skillyard history %s\n", t.id, t.id)
+		s.say("task %s is completed. See its answer with: skillyard history %s\n", t.name(), word(t.name()))
 		return nil
 	case state.Settled():
 		s.sayState(t, got)
 		return ended(state)
 	}
-	s.say("sent to %s. Collect the answer with: skillyard poll %s (or watch %s)\n", t.client.URL(), t.id, t.id)
+	s.say("sent to %s. Collect the answer with: skillyard poll %s (or watch %[2]s)\n", t.client.URL(), word(t.name()))
 	return nil
 }
 
@@ -238,7 +238,25 @@ func (s *session) message(ctx context.Context, t *task, m *a2a.Message, conversa
 // the message.
 func (s *session) unsent(ctx context.Context, t *task, m *client.Message, err error) error {
 	late := context.WithoutCancel(ctx)
+	unknown := client.KindOf(err) == client.KindTaskNotFound
+	if unknown && t.entry.State != "" {
+		// It may be another task that the message names, so this one is read.
+		if _, lost := s.get(ctx, t, nil); t.entry.Lost {
+			return s.later(ctx, t, lost)
+		}
+	}
 	if !client.MayHaveArrived(err) {
+		if m.TaskID != "" && t.entry.State == "" {
+			// A reply to a task that was sent from elsewhere: an end of the entry would
+			// stand for one of that task.
+			if fault := s.registry.Forget(late, t.entry.Ref); fault != nil {
+				return errors.Join(err, fault)
+			}
+			if unknown {
+				return explained(err, s.instead(ctx))
+			}
+			return explained(err, "")
+		}
 		if _, fault := s.registry.Rejected(late, t.entry.Ref, err.Error()); fault != nil {
 			return errors.Join(err, fault)
 		}
@@ -259,11 +277,11 @@ func (s *session) later(ctx context.Context, t *task, err error) error {
 	case !t.known():
 		return explained(err, "")
 	case t.entry.Lost:
-		return explained(err, "it is in the history as lost: skillyard history "+t.name())
+		return explained(err, "it is in the history as lost: skillyard history "+word(t.name()))
 	case t.entry.Ended():
-		return explained(err, "the answer was kept: skillyard history "+t.name())
+		return explained(err, "the answer was kept: skillyard history "+word(t.name()))
 	}
-	return explained(err, "the task stays pending. Go on with: skillyard poll --wait "+t.name())
+	return explained(err, "the task stays pending. Go on with: skillyard poll --wait "+word(t.name()))
 }
 
 // shown shows a settled task, and which skills there are if it failed for the lack of

@@ -83,6 +83,19 @@ func newCommand(sh Shell, cmd *cobra.Command, run func(ctx context.Context, s *s
 	return cmd, s
 }
 
+// anID wants the id of a task, and at most n arguments; -1 is any number.
+func anID(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0:
+			return errors.New("the id of the task is missing; `skillyard pending` lists what is pending")
+		case n >= 0:
+			return cobra.MaximumNArgs(n)(cmd, args)
+		}
+		return nil
+	}
+}
+
 // run opens the registry, runs a command until it is done, its time is over or a signal
 // comes, and says how to go on.
 func (s *session) run(ctx context.Context, f func(context.Context) error) error {

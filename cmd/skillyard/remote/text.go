@@ -38,6 +38,14 @@ func line(text string, n int) string {
 
 func quoted(text string) string { return strconv.Quote(line(text, 80)) }
 
+// word is a text as a shell takes it for one word.
+func word(text string) string {
+	if text != "" && !strings.ContainsAny(text, " \t\n\"'`\\$&|;<>()*?[]{}#~!") {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
 // age says how long ago something was, in one unit.
 func age(now, then time.Time) string {
 	if then.IsZero() {

@@ -39,6 +39,18 @@ func TestLine(t *testing.T) {
 	}
 }
 
+// TestWord: what an agent calls its tasks is pasted into a shell.
+func TestWord(t *testing.T) {
+	for in, want := range map[string]string{
+		"0190c2b7-x_y.z": "0190c2b7-x_y.z", "": "''", "a b": "'a b'", "$(reboot)": "'$(reboot)'", "it's": `'it'\''s'`,
+		"https://h/x?a=1&b=2": "'https://h/x?a=1&b=2'", "https://h:8080/x": "https://h:8080/x",
+	} {
+		if got := word(in); got != want {
+			t.Errorf("%q: got %s, want %s", in, got, want)
+		}
+	}
+}
+
 func TestAge(t *testing.T) {
 	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 	for d, want := range map[time.Duration]string{

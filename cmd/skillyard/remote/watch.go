@@ -2,12 +2,14 @@ package remote
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
 	"github.com/skillyard/skillyard/a2a"
@@ -20,7 +22,8 @@ func watchCommand(sh Shell) *cobra.Command {
 		Short: "Watch tasks until they are done",
 		Long: `Watch the tasks with these ids, or all that are pending (of the agent, if one is
 named), until each has ended or asks for something. A terminal shows a line for each
-task; elsewhere there is a line for each change: id, state, and the last words.
+task; elsewhere there is a line for each change: id, state, and the last words. With
+-o json each change is an object on a line of its own, with -o yaml a document.
 
 A connection that is lost is taken up again behind the last event. What is interrupted
 stays pending. The answers are then shown by: skillyard history ID`,
@@ -35,6 +38,7 @@ stays pending. The answers are then shown by: skillyard history ID`,
 // row is one watched task on its way.
 type row struct {
 	name, state, words string
+	agent              string
 	since              time.Time
 	done               bool
 	err                error
@@ -54,7 +58,7 @@ func (s *session) watch(ctx context.Context, ids []string) error {
 	changes := make(chan func())
 	var wg sync.WaitGroup
 	for i, t := range tasks {
-		rows[i] = row{name: t.name(), state: string(t.entry.State), since: t.entry.CreatedAt}
+		rows[i] = row{name: t.name(), agent: t.client.URL(), state: string(t.entry.State), since: t.entry.CreatedAt}
 		wg.Go(func() {
 			change := func(f func(*row)) {
 				changes <- func() { f(&rows[i]); v.changed(&rows[i]) }
@@ -66,7 +70,11 @@ func (s *session) watch(ctx context.Context, ids []string) error {
 	go func() { wg.Wait(); close(changes) }()
 	v.run(changes)
 	s.hushed = false
-	return s.watchEnd(rows)
+	end := s.watchEnd(rows)
+	if v.err != nil {
+		return v.err
+	}
+	return end
 }
 
 // watched are the tasks that are meant.
@@ -204,11 +212,12 @@ type view struct {
 	rows  []row
 	lines int // of the block
 	block bool
+	err   error // of the output
 }
 
 func (s *session) newView(rows []row) *view {
 	v := &view{s: s, rows: rows}
-	if terminal(s.Out) >= 0 && !s.f.verbose {
+	if terminal(s.Out) >= 0 && !s.f.verbose && s.f.output == "table" {
 		_, height := s.size()
 		v.block = len(rows) < height // the cursor cannot go up further
 	}
@@ -243,7 +252,35 @@ func (v *view) changed(r *row) {
 	if r.done {
 		return // its state was shown
 	}
-	_, _ = fmt.Fprintf(v.s.Out, "%s\t%s\t%s\n", line(r.name, 200), r.state, r.words)
+	if v.err == nil {
+		v.err = v.write(r)
+	}
+}
+
+// changeRow is a change of a task in the output for programs.
+type changeRow struct {
+	ID    string `json:"id"`
+	Agent string `json:"agent"`
+	State string `json:"state"`
+	Text  string `json:"text,omitempty"`
+}
+
+// write writes a row as it is now.
+func (v *view) write(r *row) error {
+	b, err := json.Marshal(changeRow{ID: r.name, Agent: r.agent, State: r.state, Text: r.words})
+	if err != nil {
+		return err
+	}
+	switch v.s.f.output {
+	case "json":
+		return v.s.print(string(b) + "\n")
+	case "yaml":
+		if b, err = yaml.JSONToYAML(b); err != nil {
+			return err
+		}
+		return v.s.print("---\n" + string(b))
+	}
+	return v.s.print(fmt.Sprintf("%s\t%s\t%s\n", line(r.name, 200), r.state, r.words))
 }
 
 // draw writes the block over the one before.
