@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -102,11 +103,15 @@ func (e *Error) Error() string {
 	if e.Body != "" {
 		b.WriteString(": " + strconv.Quote(e.Body))
 	}
-	if e.Err != nil && !strings.Contains(e.Message, e.Err.Error()) {
+	if e.Err != nil && !ofContext(e.Err) && !strings.Contains(e.Message, e.Err.Error()) {
 		b.WriteString(": " + e.Err.Error())
 	}
 	return b.String()
 }
+
+// ofContext reports whether an error is one of a context's own, which the message says in
+// words for people.
+func ofContext(err error) bool { return err == context.Canceled || err == context.DeadlineExceeded }
 
 func (e *Error) Unwrap() error { return e.Err }
 
