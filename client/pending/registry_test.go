@@ -3,6 +3,7 @@ package pending
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -266,5 +267,31 @@ func TestPlans(t *testing.T) {
 		if strings.Contains(all, "SCAN") || strings.Contains(all, "TEMP B-TREE") {
 			t.Errorf("%s: the plan reads a table or sorts: %s", name, all)
 		}
+	}
+}
+
+// TestRegistry_EndedContext: a context that ends in the middle is what the error says.
+func TestRegistry_EndedContext(t *testing.T) {
+	r, _ := newRegistry(t)
+	over := errors.New("over")
+	for name, do := range map[string]func(context.Context, func(tx) error) error{"read": r.read, "write": r.write} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		err := do(ctx, func(x tx) error {
+			cancel(over)
+			for {
+				if _, err := x.exec("SELECT 1"); err != nil {
+					return err
+				}
+			}
+		})
+		if !errors.Is(err, over) {
+			t.Errorf("%s: got %v, want the cause", name, err)
+		}
+		if err := do(ctx, func(tx) error { return nil }); !errors.Is(err, over) {
+			t.Errorf("%s after the end: got %v, want the cause", name, err)
+		}
+	}
+	if _, err := r.Pending(t.Context(), Filter{}); err != nil {
+		t.Errorf("afterwards: %v", err)
 	}
 }

@@ -19,19 +19,28 @@ type tx struct{ *sql.Tx }
 // options it may write, and holds the file's write lock from its beginning.
 func transact(ctx context.Context, db *sql.DB, o *sql.TxOptions, f func(t tx) error) error {
 	t, err := db.BeginTx(ctx, o)
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if isBusy(err) {
 		return fmt.Errorf("other processes keep the file locked, try again: %w", err)
 	}
 	if err != nil {
 		return err
 	}
-	if err := f(tx{t}); err != nil {
+	err = f(tx{t})
+	if err == nil {
+		err = t.Commit()
+	}
+	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
+		return context.Cause(ctx) // which ended the transaction from outside
+	}
+	if err != nil {
 		if undo := t.Rollback(); undo != nil && !errors.Is(undo, sql.ErrTxDone) {
 			return errors.Join(err, undo)
 		}
-		return err
 	}
-	return t.Commit()
+	return err
 }
 
 // read runs f on one state of the file.

@@ -102,7 +102,7 @@ func explained(err error, further string) error {
 	case errors.As(err, &ambiguous):
 		x.Code, x.Hint = exitUsage, "give one of them, or name the agent by --agent"
 	case errors.Is(err, context.DeadlineExceeded):
-		x.Code = exitTimeout
+		x.Code, x.Err = exitTimeout, errors.New("the time given by --timeout is over")
 	case isSignal(err):
 		x.Code = signalCode(err)
 	}
