@@ -70,7 +70,7 @@ func TestA15_several_workers(t *testing.T) {
 	_, c := start(t)
 	var ids []a2a.TaskID
 	for range 4 {
-		ids = append(ids, send(t, c, "", "@sleep 0.5").ID)
+		ids = append(ids, send(t, c, "", "@sleep 1").ID)
 	}
 	began := time.Now()
 	for _, id := range ids {
@@ -78,8 +78,8 @@ func TestA15_several_workers(t *testing.T) {
 			t.Fatalf("got %+v, %v", task, err)
 		}
 	}
-	if took := time.Since(began); took > 1500*time.Millisecond {
-		t.Errorf("four tasks of 0.5 s took %v, want them side by side", took)
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("four tasks of 1 s took %v, want them side by side", took)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestA16_A17_full_queue_refuses_at_once(t *testing.T) {
 	began := time.Now()
 	_, err := c.Send(bounded(t, 10*time.Second), m, client.SendOptions{Blocking: true})
 	e, ok := err.(*client.Error)
-	if !ok || e.Kind != client.KindBusy || e.RetryAfter <= 0 || time.Since(began) > 2*time.Second {
+	if !ok || e.Kind != client.KindBusy || e.RetryAfter <= 0 || time.Since(began) > 5*time.Second {
 		t.Errorf("got %v after %v, want a refusal at once that says when to come back", err, time.Since(began))
 	}
 	if task := send(t, c, "", "other skills go on"); task.ID == "" {
@@ -138,7 +138,7 @@ func TestA19_A20_sends_never_wait_for_tasks(t *testing.T) {
 		wg.Go(func() {
 			began := time.Now()
 			a, err := c.Send(bounded(t, 10*time.Second), client.Text("@sleep 0.3"), client.SendOptions{})
-			if err != nil || time.Since(began) > 3*time.Second {
+			if err != nil || time.Since(began) > 8*time.Second {
 				t.Errorf("got %v, %v after %v", a, err, time.Since(began))
 			}
 		})
