@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -214,63 +213,6 @@ func (c *Client) exchange(k *call, i *Interface) (*exchange, error) {
 		x.limit = c.o.Timeouts.Answer
 	}
 	return x, nil
-}
-
-// decodeWith returns a decoder that also undoes what the older ProtoJSON does.
-func decodeTaskOf(f *form) func([]byte) (*a2a.Task, error) {
-	return func(b []byte) (*a2a.Task, error) {
-		t, err := decodeTask(b)
-		if err == nil && f.oldProto {
-			unwrapTask(t)
-		}
-		return t, err
-	}
-}
-
-func unwrapTask(t *a2a.Task) {
-	if t == nil {
-		return
-	}
-	if t.Status.Message != nil {
-		unwrapOldData(t.Status.Message.Parts)
-	}
-	for i := range t.History {
-		unwrapOldData(t.History[i].Parts)
-	}
-	for i := range t.Artifacts {
-		unwrapOldData(t.Artifacts[i].Parts)
-	}
-}
-
-func (f *form) event(b []byte) (Event, error) {
-	ev, err := decodeEvent(b)
-	if err != nil || !f.oldProto {
-		return ev, err
-	}
-	unwrapTask(ev.Task)
-	if ev.Message != nil {
-		unwrapOldData(ev.Message.Parts)
-	}
-	if ev.Status != nil && ev.Status.Message != nil {
-		unwrapOldData(ev.Status.Message.Parts)
-	}
-	if ev.Artifact != nil {
-		unwrapOldData(ev.Artifact.Artifact.Parts)
-	}
-	return ev, nil
-}
-
-// notFoundEMM is how EMM says that it does not know a task.
-func notFoundEMM(raw json.RawMessage) bool {
-	return bytes.Contains(raw, []byte(`"not_found"`)) && func() bool {
-		var v struct {
-			Status loose `json:"status"`
-			Task   struct {
-				Status loose `json:"status"`
-			} `json:"task"`
-		}
-		return json.Unmarshal(raw, &v) == nil && (v.Status == "not_found" || v.Task.Status == "not_found")
-	}()
 }
 
 func (c *Client) notice(op a2a.Op, text string, err error) {

@@ -79,6 +79,10 @@ type Card struct {
 	// before older ones, else in the order of the card. Others names the rest.
 	Interfaces []Interface
 	Others     []string
+	// Offers are all interfaces of the card as it names them, in the same order.
+	Offers []Offer
+	// Secured says that the card declares how to authenticate.
+	Secured bool
 	// Extensions are the URIs of the extensions that the agent declares.
 	Extensions []string
 	// Raw is the card as it came.
@@ -141,25 +145,30 @@ func ParseCard(body []byte, at *url.URL) (*Card, error) {
 	return c, nil
 }
 
-// offer is an interface as a card names it.
-type offer struct{ url, binding, version, tenant string }
+// Offer is an interface as a card names it.
+type Offer struct {
+	URL     string // as it is written there
+	Binding string // such as JSONRPC, HTTP+JSON and GRPC
+	Version string
+	Tenant  string
+}
 
-func (raw *rawCard) offers() []offer {
-	var list []offer
+func (raw *rawCard) offers() []Offer {
+	var list []Offer
 	for _, i := range raw.Supported {
-		list = append(list, offer{i.URL, i.Binding, cmp.Or(i.Version, "1.0"), i.Tenant})
+		list = append(list, Offer{i.URL, i.Binding, cmp.Or(i.Version, "1.0"), i.Tenant})
 	}
 	if raw.URL != "" {
 		version := raw.ProtocolVersion
 		if strings.HasPrefix(version, "1.") || version == "" {
 			version = "0.3" // the members of 0.3 say nothing of 1.0
 		}
-		list = append(list, offer{raw.URL, cmp.Or(raw.Preferred, "JSONRPC"), version, ""})
+		list = append(list, Offer{raw.URL, cmp.Or(raw.Preferred, "JSONRPC"), version, ""})
 		for _, i := range raw.Additional {
-			list = append(list, offer{i.URL, i.Transport, version, ""})
+			list = append(list, Offer{i.URL, i.Transport, version, ""})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b offer) int { return cmp.Compare(major(b.version), major(a.version)) })
+	slices.SortStableFunc(list, func(a, b Offer) int { return cmp.Compare(major(b.Version), major(a.Version)) })
 	return list
 }
 
@@ -173,22 +182,23 @@ func major(version string) int {
 // interfaces fills in the interfaces of a card.
 func (c *Card) interfaces(raw *rawCard, at *url.URL) {
 	header := tokenHeader(raw.Schemes)
-	for _, o := range raw.offers() {
+	c.Offers, c.Secured = raw.offers(), len(raw.Schemes) > 0
+	for _, o := range c.Offers {
 		i := Interface{
-			Tenant: o.tenant, Streaming: c.Streaming, TokenHeader: header,
+			Tenant: o.Tenant, Streaming: c.Streaming, TokenHeader: header,
 			Idempotent: slices.Contains(c.Extensions, a2a.ExtIdempotencyKey),
 		}
-		u, err := url.Parse(o.url)
+		u, err := url.Parse(o.URL)
 		i.Dialect = dialectOf(o, raw)
-		if err != nil || i.Dialect == "" || o.url == "" {
-			if o.binding != "" {
-				c.Others = append(c.Others, o.binding+" "+o.version)
+		if err != nil || i.Dialect == "" || o.URL == "" {
+			if o.Binding != "" {
+				c.Others = append(c.Others, o.Binding+" "+o.Version)
 			}
 			continue
 		}
 		if at != nil {
 			u = at.ResolveReference(u)
-			if strings.HasPrefix(o.version, "0.2") {
+			if strings.HasPrefix(o.Version, "0.2") {
 				u = besideCard(u, at)
 			}
 		}
@@ -200,18 +210,18 @@ func (c *Card) interfaces(raw *rawCard, at *url.URL) {
 }
 
 // dialectOf returns the dialect of an offer, "" if this client does not speak it.
-func dialectOf(o offer, raw *rawCard) string {
-	old := strings.HasPrefix(o.version, "0.2") || strings.HasPrefix(o.version, "0.3")
+func dialectOf(o Offer, raw *rawCard) string {
+	old := strings.HasPrefix(o.Version, "0.2") || strings.HasPrefix(o.Version, "0.3")
 	switch {
-	case raw.ProtocolVersion == "" && len(raw.Supported) == 0 && strings.HasSuffix(strings.TrimRight(o.url, "/"), "/api/a2a/tasks"):
+	case raw.ProtocolVersion == "" && len(raw.Supported) == 0 && strings.HasSuffix(strings.TrimRight(o.URL, "/"), "/api/a2a/tasks"):
 		return DialectEMM
-	case o.binding == "JSONRPC" && major(o.version) == 1:
+	case o.Binding == "JSONRPC" && major(o.Version) == 1:
 		return DialectV1
-	case o.binding == "JSONRPC" && old:
+	case o.Binding == "JSONRPC" && old:
 		return DialectV03
-	case o.binding == "HTTP+JSON" && major(o.version) == 1:
+	case o.Binding == "HTTP+JSON" && major(o.Version) == 1:
 		return DialectRest
-	case o.binding == "HTTP+JSON" && old:
+	case o.Binding == "HTTP+JSON" && old:
 		return DialectRest03
 	}
 	return ""

@@ -183,19 +183,7 @@ func (c *Client) Send(ctx context.Context, m Message, opts SendOptions) (*Answer
 		return nil, err
 	}
 	raw, f, err := c.operate(ctx, a2a.OpSend, s, false)
-	return decoded(c, a2a.OpSend, raw, err, func(b []byte) (*Answer, error) {
-		a, err := decodeAnswer(b)
-		if err != nil {
-			return nil, err
-		}
-		if f.oldProto {
-			unwrapTask(a.Task)
-			if a.Message != nil {
-				unwrapOldData(a.Message.Parts)
-			}
-		}
-		return a, nil
-	})
+	return decoded(c, a2a.OpSend, raw, err, f.answer)
 }
 
 // newSending fills in the ids of a message.
@@ -230,7 +218,7 @@ func (c *Client) get(ctx context.Context, id a2a.TaskID, historyLength *int, onc
 
 // task reads a task that must be the one that was asked for.
 func (c *Client) task(op a2a.Op, id a2a.TaskID, raw json.RawMessage, f *form, err error) (*a2a.Task, error) {
-	t, err := decoded(c, op, raw, err, func(b []byte) (*a2a.Task, error) { return decodeTaskOf(f)(b) })
+	t, err := decoded(c, op, raw, err, f.task)
 	if err == nil && t.ID != id {
 		return nil, foreign(op, c.place(), string(id), string(t.ID))
 	}

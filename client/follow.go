@@ -161,7 +161,7 @@ func (l *follower) start(ctx context.Context, s *sending) error {
 		}
 		return err
 	}
-	return l.resume(ctx, err)
+	return l.subscribe(ctx, err, true)
 }
 
 // mayHaveBegun reports whether an agent that refuses to stream may have begun the work.
@@ -199,7 +199,7 @@ func (l *follower) sendAndFollow(ctx context.Context, s *sending, subscribe bool
 	return l.poll(ctx)
 }
 
-// follow subscribes, again and again, until the task is settled.
+// follow follows a task that is known.
 func (l *follower) follow(ctx context.Context) error {
 	i, _, err := l.c.using(ctx)
 	if err != nil {
@@ -208,50 +208,44 @@ func (l *follower) follow(ctx context.Context) error {
 	if !i.Streaming {
 		return l.poll(ctx)
 	}
-	err = l.connect(ctx, a2a.OpSubscribe, &getting{id: l.task})
-	switch {
-	case l.stopped || l.over(err):
-		return l.end(ctx)
-	case cannotSubscribe(err):
-		// Not at all, or not any more: the task may have ended, which a read shows.
-		return l.poll(ctx)
-	case ctx.Err() != nil || !passing(err):
-		return err
-	}
-	return l.resume(ctx, err)
+	return l.subscribe(ctx, nil, false)
 }
 
-// resume goes on after a stream was lost.
-func (l *follower) resume(ctx context.Context, lost error) error {
-	for try := 0; ; try++ {
-		if l.moved {
-			try, l.moved = 0, false
+// subscribe subscribes, again and again, until the task is settled. With again it goes on
+// after a stream that was lost, by the given error if there was one.
+func (l *follower) subscribe(ctx context.Context, lost error, again bool) error {
+	for try := 0; ; again = true {
+		if again {
+			if l.moved {
+				try, l.moved = 0, false
+			}
+			if try >= l.c.o.Retry.Max {
+				l.c.notice(a2a.OpSubscribe, "the stream cannot be taken up again; polling instead", lost)
+				return l.poll(ctx)
+			}
+			pause := l.c.o.Retry.pause(try)
+			if e, ok := lost.(*Error); ok {
+				pause = max(pause, min(e.RetryAfter, l.c.o.Retry.Most))
+			}
+			if lost == nil {
+				lost = errLost
+			}
+			l.c.notice(a2a.OpSubscribe, "the stream was lost; taking it up again", lost)
+			if !sleep(ctx, pause) {
+				return l.c.ended(ctx, a2a.OpSubscribe)
+			}
+			try++
 		}
-		if try >= l.c.o.Retry.Max {
-			l.c.notice(a2a.OpSubscribe, "the stream cannot be taken up again; polling instead", lost)
-			return l.poll(ctx)
-		}
-		pause := l.c.o.Retry.pause(try)
-		if e, ok := lost.(*Error); ok {
-			pause = max(pause, min(e.RetryAfter, l.c.o.Retry.Most))
-		}
-		if lost == nil {
-			lost = errLost
-		}
-		l.c.notice(a2a.OpSubscribe, "the stream was lost; taking it up again", lost)
-		if !sleep(ctx, pause) {
-			return l.c.ended(ctx, a2a.OpSubscribe)
-		}
-		err := l.connect(ctx, a2a.OpSubscribe, &getting{id: l.task})
+		lost = l.connect(ctx, a2a.OpSubscribe, &getting{id: l.task})
 		switch {
-		case l.stopped || l.over(err):
+		case l.stopped || l.over(lost):
 			return l.end(ctx)
-		case cannotSubscribe(err):
+		case cannotSubscribe(lost):
+			// Not at all, or not any more: the task may have ended, which a read shows.
 			return l.poll(ctx)
-		case ctx.Err() != nil || !passing(err):
-			return err
+		case ctx.Err() != nil || !passing(lost):
+			return lost
 		}
-		lost = err
 	}
 }
 
@@ -288,12 +282,15 @@ func passing(err error) bool {
 
 // poll reads the task until it is settled.
 func (l *follower) poll(ctx context.Context) error {
+	var ended error
 	_, err := l.c.Wait(ctx, l.task, WaitOptions{OnTask: func(t *a2a.Task) {
-		if l.stopped || !l.fold.differs(t) {
-			return
+		if ended == nil && l.fold.differs(t) {
+			ended = l.take(Event{Task: t, TaskID: t.ID, ContextID: t.ContextID})
 		}
-		_ = l.take(Event{Task: t, TaskID: t.ID, ContextID: t.ContextID}) // stopped says it
-	}, stop: func() bool { return l.stopped }})
+	}, stop: func() bool { return ended != nil }})
+	if e, ok := ended.(*Error); ok {
+		return e // the task is larger than it may be
+	}
 	return err
 }
 

@@ -3,7 +3,6 @@ package doctor
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -62,39 +61,15 @@ func readCard(a *answer) (*card, error) {
 	if err != nil {
 		return nil, err
 	}
-	var raw struct {
-		ProtocolVersion string `json:"protocolVersion"`
-		URL             string `json:"url"`
-		Preferred       string `json:"preferredTransport"`
-		Additional      []struct {
-			URL       string `json:"url"`
-			Transport string `json:"transport"`
-		} `json:"additionalInterfaces"`
-		Supported []struct {
-			URL     string `json:"url"`
-			Binding string `json:"protocolBinding"`
-			Version string `json:"protocolVersion"`
-		} `json:"supportedInterfaces"`
-		Schemes map[string]json.RawMessage `json:"securitySchemes"`
-	}
-	if err := json.Unmarshal(a.body, &raw); err != nil {
-		return nil, err
-	}
 	c := &card{
 		at: a.url, answer: a, name: parsed.Name, version: parsed.Version, skills: len(parsed.Skills),
-		streams: parsed.Streaming, secured: len(raw.Schemes) > 0,
+		streams: parsed.Streaming, secured: parsed.Secured,
 	}
 	if len(parsed.Interfaces) > 0 {
 		c.tokenHeader = parsed.Interfaces[0].TokenHeader
 	}
-	for _, i := range raw.Supported {
-		c.offer(i.Binding, cmp.Or(i.Version, v1), i.URL)
-	}
-	if raw.URL != "" {
-		c.offer(cmp.Or(raw.Preferred, rpc), v03, raw.URL)
-	}
-	for _, i := range raw.Additional {
-		c.offer(i.Transport, v03, i.URL)
+	for _, o := range parsed.Offers {
+		c.offer(o.Binding, o.Version, o.URL)
 	}
 	return c, nil
 }
