@@ -195,25 +195,26 @@ func TestCase_B130_cards(t *testing.T) {
 	})
 	t.Run("inner_address", func(t *testing.T) {
 		// A public agent (by its name) whose card names an inner address.
-		a := New(t)
-		c, err := client.New("http://agents.example.com", client.Options{Interface: &client.Interface{URL: a.URL, Dialect: client.DialectV1}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, at := range []string{a.URL, "http://169.254.169.254/", "http://[::ffff:127.0.0.1]:1/"} {
-			c, err = client.New("http://agents.example.com", client.Options{Interface: &client.Interface{URL: at, Dialect: client.DialectV1}})
+		a := New(t, JSON(Task("COMPLETED", "inner")))
+		named := func(at string, allow bool) error {
+			c, err := client.New("http://agents.example.com", client.Options{AllowPrivate: allow, Interface: &client.Interface{URL: at, Dialect: client.DialectV1}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err = c.Get(context10(t), "t1", nil); client.KindOf(err) != client.KindForbidden {
+			defer c.Close()
+			_, err = c.Get(context10(t), "t1", nil)
+			return err
+		}
+		for _, at := range []string{a.URL, "http://169.254.169.254/", "http://[::ffff:127.0.0.1]:1/"} {
+			if err := named(at, false); client.KindOf(err) != client.KindForbidden {
 				t.Errorf("%s: got %v, want forbidden", at, err)
 			}
 		}
 		if len(a.Requests()) != 0 {
 			t.Error("the inner address was called")
 		}
-		if _, err = client.New("http://agents.example.com", client.Options{AllowPrivate: true}); err != nil {
-			t.Error(err)
+		if err := named(a.URL, true); err != nil || len(a.Requests()) != 1 {
+			t.Errorf("where that is allowed: got %v after %d requests", err, len(a.Requests()))
 		}
 	})
 }

@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/skillyard/skillyard/a2a"
 	"github.com/skillyard/skillyard/client"
 	. "github.com/skillyard/skillyard/client/clienttest"
@@ -267,5 +269,31 @@ func TestClient_ends_with_its_context(t *testing.T) {
 	c = dial(t, New(t, half("application/json")).URL, client.Options{Timeouts: client.Timeouts{Answer: 20 * time.Millisecond}, Retry: client.Retry{Max: -1}})
 	if _, err := c.Get(t.Context(), "t1", nil); client.KindOf(err) != client.KindTimeout || !strings.Contains(err.Error(), "20ms") {
 		t.Errorf("got %v, want a time limit of 20ms", err)
+	}
+}
+
+// TestStream_resumes_behind_the_last_event: an agent that numbers its events is asked for
+// what follows, and sends nothing twice.
+func TestStream_resumes_behind_the_last_event(t *testing.T) {
+	a := New(t, By(map[string]Script{
+		"SendStreamingMessage": Stream("id: 1\n"+Frame(`{"task":`+Task("WORKING", "")+`}`), "id: 2\n"+Frame(Artifact("a", false))),
+		"SubscribeToTask":      Stream("id: 3\n"+Frame(Artifact("b", true)), "id: 4\n"+Frame(Status("COMPLETED"))),
+		"GetTask":              JSON(Task("COMPLETED", "ab")),
+	}))
+	c := dial(t, a.URL, client.Options{Retry: hurry})
+	fold, text, err := follow(t, c)
+	wantState(t, fold, err, a2a.StateCompleted)
+	for _, err := range c.Subscribe(context10(t), "t1", client.SubscribeOptions{After: "2"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var ids []string
+	for _, r := range a.Requests() {
+		ids = append(ids, r.RPC()+" "+r.Header.Get("Last-Event-ID"))
+	}
+	want := []string{"SendStreamingMessage ", "SubscribeToTask 2", "SubscribeToTask 2"}
+	if diff := cmp.Diff(want, ids); diff != "" || text != "ab" {
+		t.Errorf("got %q; requests (-want +got):\n%s", text, diff)
 	}
 }
